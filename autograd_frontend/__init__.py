@@ -1,0 +1,17 @@
+"""Derivatives of ordinary Python and NumPy functions. See `record`."""
+
+from .errors import DeviceUnavailable, RecordError, RecordingClosed
+from .trace import Recorded, Result, record
+from .transforms import grad, value_and_grad, vjp
+
+__all__ = [
+    "DeviceUnavailable",
+    "RecordError",
+    "Recorded",
+    "RecordingClosed",
+    "Result",
+    "grad",
+    "record",
+    "value_and_grad",
+    "vjp",
+]

@@ -1,0 +1,402 @@
+"""`EAGER`: the operations that a program calls when it runs now and records a tape.
+
+The operators have a fast path for recorded floats, written out from the blocks by a template: a scalar program
+makes one object per operation and calls nothing else.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .callables import of, overloaded
+from .ops import arithmetic as blocks
+from .ops import linalg
+from .ops.block import Operation
+from .ops.plain import FLOATS, PLAIN
+from .recording import (
+    ACTIVE, adopt, depends, emit, into, lifted, protect, read, refuse, settle, site, tape_of, value, write,
+)  # fmt: skip
+from .tape import Ref, Scalar, Tensor
+
+ndarray, float64 = np.ndarray, np.float64
+NUMBERS = (int, float, complex, np.generic, ndarray, list, tuple, str, bytes)
+
+TEMPLATE = """
+def {name}(a, b, s=0):
+    k = type(b)
+    if type(a) is Scalar:
+        if k is Scalar:
+            t = a.t
+            if b.t is t:
+                n = Scalar()
+                x = a.v
+                y = b.v
+                n.v = {expression}
+                n.g = 0.0
+                n.a = a
+                n.b = b
+                n.f = {both}
+                n.s = s
+                n.t = t
+                {both_factors}
+                t.append(n)
+                return n
+        elif k is float or k is int or k is float64:
+            n = Scalar()
+            x = a.v
+            y = b
+            n.v = {expression}
+            n.g = 0.0
+            n.a = a
+            n.b = None
+            n.f = {left}
+            n.s = s
+            n.t = t = a.t
+            {left_factor}
+            t.append(n)
+            return n
+    elif k is Scalar:
+        k = type(a)
+        if k is float or k is int or k is float64:
+            n = Scalar()
+            x = a
+            y = b.v
+            n.v = {expression}
+            n.g = 0.0
+            n.a = {right_a}
+            n.b = {right_b}
+            n.f = {right}
+            n.s = s
+            n.t = t = b.t
+            {right_factor}
+            t.append(n)
+            return n
+    elif k is float or k is int:
+        k = type(a)
+        if k is float or k is int:
+            x = a
+            y = b
+            return {expression}
+    return binary(op, call, a, b, s)
+"""
+
+COMPARE = """
+def {name}(a, b):
+    if type(a) is Scalar:
+        k = type(b)
+        if k is float or k is int or k is float64:
+            return a.v {sign} b
+        if k is Scalar:
+            return a.v {sign} b.v
+    elif type(a) in SIMPLE and type(b) in SIMPLE:
+        return a {sign} b
+    return compare(call, a, b)
+"""
+
+
+def scalar_sweep(op: Operation, left: bool, right: bool) -> Callable[[Scalar, Any], None]:
+    """The `f` of a scalar node of a two-operand operation: its rules on the operands' values `pa` and `pb`.
+
+    Python arithmetic raises where IEEE has an answer; the rule is then repeated on float64 scalars.
+    """
+    names = {0: "x", 1: "y", -1: "v"}
+    lines = ["def f(n, g):", " x = n.pa; y = n.pb; v = n.v", " try:"]
+    again = [" except (ArithmeticError, ValueError):", "  x, y, v = float64(x), float64(y), float64(v)"]
+    for i, on in enumerate((left, right)):
+        if on:
+            args = ", ".join(names[k] for k in op.pulls[i].needs)
+            lines.append(f"  d{i} = rule{i}(FLOATS, g, {args})")
+            again.append(f"  d{i} = rule{i}(PLAIN, g, {args})")
+    ends = [f" n.{'ab'[i]}.g = n.{'ab'[i]}.g + d{i}" for i, on in enumerate((left, right)) if on]
+    space = {"FLOATS": FLOATS, "PLAIN": PLAIN, "float64": float64}
+    space.update((f"rule{i}", rule.function) for i, rule in enumerate(op.pulls))
+    exec("\n".join(lines + again + ends), space)  # noqa: S102
+    return space["f"]  # type: ignore[return-value]
+
+
+def two_operand(op: Operation, expression: str, call: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """An operator with its fast path for recorded floats."""
+    parts: dict[str, str] = {"name": op.name, "expression": expression}
+    space: dict[str, Any] = {
+        "Scalar": Scalar, "new": object.__new__, "float64": float64, "binary": binary, "op": op, "call": call,
+    }  # fmt: skip
+    if op.scalars:
+        da, db = op.scalars
+        parts |= {"both": "None", "left": "None", "right": "None", "right_a": "b", "right_b": "None"}
+        parts |= {"both_factors": f"n.pa = {da}; n.pb = {db}", "left_factor": f"n.pa = {da}"}
+        parts["right_factor"] = f"n.pa = {db}"
+    else:
+        space |= {"both": scalar_sweep(op, True, True), "left": scalar_sweep(op, True, False)}
+        space["right"] = scalar_sweep(op, False, True)
+        parts |= {"both": "both", "left": "left", "right": "right", "right_a": "None", "right_b": "b"}
+        keep = "n.pa = x; n.pb = y"
+        if op.name == "pow":
+            keep += "\n            if type(n.v) is complex: return binary(op, call, a, b, s)"
+        parts |= {"both_factors": keep.replace("\n", "\n    "), "left_factor": keep, "right_factor": keep}
+    exec(TEMPLATE.format(**parts), space)  # noqa: S102
+    return space[op.name]  # type: ignore[no-any-return]
+
+
+def binary(op: Operation | None, call: Callable[[Any, Any], Any], a: Any, b: Any, s: Any = 0) -> Any:
+    """A two-operand operation on anything. `op` None: it has no derivative, the result is plain data."""
+    a, b = settle(a), settle(b)
+    t = tape_of((a, b))
+    if not (isinstance(a, (Ref, *NUMBERS)) and isinstance(b, (Ref, *NUMBERS))):
+        done, r = overloaded(call, a, b)
+        if done:
+            return r
+    if t is None:
+        return call(a, b)
+    if type(a) is str or type(a) is bytes:  # formatting with %
+        return call(a, tuple([v.v if isinstance(v, Ref) else v for v in b]) if type(b) is tuple else b.v)
+    v = call(a.v if isinstance(a, Ref) else a, b.v if isinstance(b, Ref) else b)
+    return v if op is None else emit(op, v, (a, b), None, s, t)
+
+
+def neg(x: Any, s: Any = 0) -> Any:
+    if type(x) is Scalar:
+        n: Any = object.__new__(Scalar)
+        n.v, n.g, n.a, n.pa, n.b, n.pb, n.f, n.s = -x.v, 0.0, x, -1.0, None, None, None, s
+        n.t = t = x.t
+        t.append(n)
+        return n
+    return unary(blocks.neg, operator.neg, x, s)
+
+
+def unary(op: Operation, call: Callable[[Any], Any], x: Any, s: Any = 0) -> Any:
+    x = settle(x)
+    if isinstance(x, Ref):
+        return emit(op, call(x.v), (x,), None, s, x.t)
+    return overloaded_unary(call, x)
+
+
+def overloaded_unary(call: Callable[[Any], Any], x: Any) -> Any:
+    method = getattr(type(x), f"__{call.__name__}__", None)
+    return of(method)(x) if hasattr(method, "__code__") else call(x)
+
+
+def pos(x: Any, s: Any = 0) -> Any:
+    return unary(blocks.pos, operator.pos, x, s)
+
+
+def invert(x: Any, s: Any = 0) -> Any:
+    return operator.invert(x) if not isinstance(x, Ref) else ~x.v
+
+
+def generic(op: Operation | None, call: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def operate(a: Any, b: Any, s: Any = 0) -> Any:
+        return binary(op, call, a, b, s)
+
+    operate.__name__ = call.__name__
+    return operate
+
+
+def compare(call: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """A comparison of anything: plain data, unless the user's class says otherwise."""
+    if isinstance(a, (list, tuple, dict)) and isinstance(b, (list, tuple, dict)):
+        return call(a, b)
+    if not (isinstance(a, (Ref, *NUMBERS)) and isinstance(b, (Ref, *NUMBERS))):
+        done, r = overloaded(call, a, b)
+        if done:
+            return r
+    return call(a.v if isinstance(a, Ref) else value(a), b.v if isinstance(b, Ref) else value(b))
+
+
+def comparison(call: Callable[[Any, Any], Any], sign: str) -> Callable[[Any, Any], Any]:
+    space: dict[str, Any] = {"Scalar": Scalar, "SIMPLE": SIMPLE, "compare": compare, "call": call, "float64": float64}
+    exec(COMPARE.format(name=call.__name__, sign=sign), space)  # noqa: S102
+    return space[call.__name__]  # type: ignore[no-any-return]
+
+
+SIMPLE = frozenset({int, float, str, bool, float64, ndarray})
+
+
+def inplace(op: Operation | None, call: Callable[[Any, Any], Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+    """`a op= b`: arrays change in place, numbers do not."""
+
+    def operate(a: Any, b: Any, s: Any = 0) -> Any:
+        kind = type(a)
+        if kind is Scalar or kind is float or kind is int:
+            return plain(a, b, s)
+        b = settle(b)
+        if kind is ndarray:
+            x = settle(a)
+            if isinstance(b, Ref) and x is a:
+                if op is None:
+                    raise refuse(f"{call.__name__} with a recorded value changes a plain array in place")
+                x = adopt(a, b.t, s)
+            if x is a:
+                if ACTIVE:
+                    protect(a)
+                return call(a, b)
+        elif kind is Tensor and a.t.live and type(a.v) is ndarray:
+            x = a
+        else:
+            return overloaded_inplace(call, plain, a, b, s)
+        if op is None:
+            raise refuse(f"a recorded array is changed in place by {call.__name__}", "Write x = x op y instead.")
+        tape_of((x, b))
+        into(op, lambda: call(x.v, b.v if isinstance(b, Ref) else b), (x, b), None, x, s)
+        return a
+
+    operate.__name__ = call.__name__
+    return operate
+
+
+def overloaded_inplace(call: Callable[..., Any], plain: Callable[..., Any], a: Any, b: Any, s: Any) -> Any:
+    method = getattr(type(a), f"__{call.__name__}__", None)
+    if hasattr(method, "__code__"):
+        r = of(method)(a, b)
+        if r is not NotImplemented:
+            return r
+    if method is None or isinstance(a, Ref) or hasattr(method, "__code__"):
+        return plain(a, b, s)
+    return call(a, iterate(b))
+
+
+def getitem(x: Any, i: Any, s: Any = 0) -> Any:
+    """`x[i]`."""
+    kind = type(x)
+    if kind is Tensor and x.t.live:
+        return read(x, i, s)
+    if kind is ndarray:
+        y = lifted(x)
+        if y is not x:
+            return read(y, i, s)
+    elif kind is Tensor:
+        x = x.v
+    if isinstance(i, (Ref, tuple)) and (kind is ndarray or kind is Tensor):
+        from .recording import plain_key
+
+        return x[plain_key(i)]
+    method = getattr(kind, "__getitem__", None)
+    return of(method)(x, i) if hasattr(method, "__code__") else x[i]
+
+
+def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
+    """`x[i] = v`."""
+    kind = type(x)
+    if kind is Tensor and x.t.live:
+        write(v, x, i, s)
+    elif kind is ndarray:
+        y = lifted(x)
+        if y is x and x.dtype != object:
+            v = settle(v)
+            if isinstance(v, Ref):
+                y = adopt(x, v.t, s)
+        elif y is x and depends(v):
+            raise refuse("recorded values cannot be kept in an object array", "Use a list.")
+        if y is not x:
+            write(v, y, i, s)
+        else:
+            if ACTIVE:
+                protect(x)
+            from .recording import plain_key
+
+            x[plain_key(i)] = v
+    else:
+        method = getattr(kind, "__setitem__", None)
+        if hasattr(method, "__code__"):
+            of(method)(x, i, v)
+        else:
+            x[i] = v
+
+
+def iterate(x: Any) -> Any:
+    """What a loop, an unpacking or a starred argument runs over."""
+    return settle(x) if type(x) is ndarray else x
+
+
+def truth(x: Any) -> bool:
+    """A truth test looks at the current value; it has no derivative."""
+    if x is True or x is False:
+        return x
+    if isinstance(x, Ref):
+        return bool(x.v)
+    method = getattr(type(x), "__bool__", None)
+    return bool(of(method)(x) if hasattr(method, "__code__") else x)
+
+
+class Index:
+    """`index[a:b, c]` is the index itself."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return key
+
+
+class Eager:
+    """The namespace a program is given as `ops`. It has no state: what is recorded where is in the values."""
+
+    of = staticmethod(of)
+    getitem, store, iter, truth = map(staticmethod, (getitem, store, iterate, truth))
+    index = Index()
+    neg, pos, invert = map(staticmethod, (neg, pos, invert))
+    add = staticmethod(two_operand(blocks.add, "x + y", operator.add))
+    sub = staticmethod(two_operand(blocks.sub, "x - y", operator.sub))
+    mul = staticmethod(two_operand(blocks.mul, "x * y", operator.mul))
+    div = staticmethod(two_operand(blocks.div, "x / y", operator.truediv))
+    pow = staticmethod(two_operand(blocks.pow_, "x ** y", operator.pow))
+    mod = staticmethod(two_operand(blocks.mod, "x % y", operator.mod))
+    matmul = staticmethod(generic(linalg.matmul, operator.matmul))
+    floordiv = staticmethod(generic(None, operator.floordiv))
+    lshift, rshift, bitand, bitor, bitxor = (
+        staticmethod(generic(None, f))
+        for f in (operator.lshift, operator.rshift, operator.and_, operator.or_, operator.xor)
+    )
+    lt, le, gt, ge, eq, ne = (
+        staticmethod(comparison(getattr(operator, f), sign))
+        for f, sign in (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("eq", "=="), ("ne", "!="))
+    )
+    iadd = staticmethod(inplace(blocks.add, operator.iadd, add))
+    isub = staticmethod(inplace(blocks.sub, operator.isub, sub))
+    imul = staticmethod(inplace(blocks.mul, operator.imul, mul))
+    idiv = staticmethod(inplace(blocks.div, operator.itruediv, div))
+    ipow = staticmethod(inplace(blocks.pow_, operator.ipow, pow))
+    imod = staticmethod(inplace(blocks.mod, operator.imod, mod))
+    imatmul = staticmethod(inplace(linalg.matmul, operator.imatmul, matmul))
+    ifloordiv = staticmethod(inplace(None, operator.ifloordiv, floordiv))
+    ilshift = staticmethod(inplace(None, operator.ilshift, lshift))
+    irshift = staticmethod(inplace(None, operator.irshift, rshift))
+    iand = staticmethod(inplace(None, operator.iand, bitand))
+    ior = staticmethod(inplace(None, operator.ior, bitor))
+    ixor = staticmethod(inplace(None, operator.ixor, bitxor))
+
+
+EAGER: Any = ModuleType("ops")  # a module: Python finds its attributes fastest
+for name in [name for name in vars(Eager) if not name.startswith("__")]:
+    setattr(EAGER, name, getattr(Eager, name))
+
+
+def dunders() -> None:
+    """Recorded values met by code that was not rewritten (sum, reduce, sorted, ...) record through their operators."""
+
+    def direct(f: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda self, other: f(self, other, site())
+
+    def reflected(f: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda self, other: f(other, self, site())
+
+    pairs = {
+        "add": EAGER.add, "sub": EAGER.sub, "mul": EAGER.mul, "truediv": EAGER.div, "pow": EAGER.pow,
+        "mod": EAGER.mod, "floordiv": EAGER.floordiv, "matmul": EAGER.matmul,
+    }  # fmt: skip
+    for name, f in pairs.items():
+        setattr(Ref, f"__{name}__", direct(f))
+        setattr(Ref, f"__r{name}__", reflected(f))
+    for name in ("iadd", "isub", "imul", "ipow", "imod", "imatmul"):
+        setattr(Tensor, f"__{name}__", direct(getattr(EAGER, name)))
+    setattr(Tensor, "__itruediv__", direct(EAGER.idiv))  # noqa: B010
+    for name in ("lt", "le", "gt", "ge", "eq", "ne"):
+        f = getattr(EAGER, name)
+        setattr(Ref, f"__{name}__", lambda self, other, f=f: f(self, other))
+    setattr(Ref, "__neg__", lambda self: neg(self, site()))  # noqa: B010
+    setattr(Ref, "__pos__", lambda self: pos(self, site()))  # noqa: B010
+    setattr(Ref, "__getitem__", lambda self, i: getitem(self, i, site()))  # noqa: B010
+    setattr(Ref, "__setitem__", lambda self, i, v: store(v, self, i, site()))  # noqa: B010
+
+

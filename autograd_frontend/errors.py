@@ -1,0 +1,41 @@
+"""What this package raises of its own; everything else comes from the recorded function itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something happened in the user's source: file, line, function, the text of the line, the bound name."""
+
+    filename: str
+    line: int
+    function: str = ""
+    text: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        inside = f", in {self.function}" if self.function else ""
+        shown = f":    {self.text.strip()}" if self.text.strip() else ""
+        return f'  File "{self.filename}", line {self.line}{inside}{shown}'
+
+
+class RecordError(Exception):
+    """Something cannot be recorded faithfully.
+
+    The message has the reason in its first line, the place (file, line, source text) in its second where one is
+    known, and what to write instead in its last. `place` and `remedy` hold the parts.
+    """
+
+    def __init__(self, reason: str, place: Place | None = None, remedy: str = "") -> None:
+        self.reason, self.place, self.remedy = reason, place, remedy
+        super().__init__("\n".join(part for part in (reason, place and str(place), remedy and f"  {remedy}") if part))
+
+
+class RecordingClosed(RuntimeError):
+    """The recording was used up by `pullback` or `backward`, closed, or never made (`grad=False`)."""
+
+
+class DeviceUnavailable(RuntimeError):
+    """The device asked for cannot be used here; the message says what is missing."""

@@ -1,0 +1,101 @@
+"""How recorded values behave where Python, not a program, handles them: attributes, iteration, conversion, text."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from . import eager, python
+from .callables import METHODS, TABLE, fill, of
+from .recording import refuse, site
+from .tape import Ref, Scalar, Tensor
+
+PLAIN_ATTRIBUTES = frozenset("shape ndim size dtype itemsize nbytes strides flags numerator denominator".split())
+
+
+def attribute(self: Ref, name: str) -> Any:
+    """An attribute of the value: shapes are plain data, methods of arrays and floats have rules."""
+    v = self.v
+    if not self.t.live or name in PLAIN_ATTRIBUTES:
+        return getattr(v, name)
+    if not TABLE:
+        fill()
+    h = METHODS.get(name)
+    if h is not None and (hasattr(v, name)):
+        return h(self) if name in ("T", "real", "imag", "mT", "flat") else types.MethodType(h, self)
+    getattr(v, name)  # AttributeError, as without recording
+    if name == "real":
+        return self
+    if name == "conjugate":
+        return lambda: self
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise refuse(
+        f"the attribute {name} of a {type(v).__name__} cannot be recorded",
+        "Use a NumPy function with a rule, or plain data.",
+    )
+
+
+def iterate(self: Ref) -> Iterator[Any]:
+    if not isinstance(self.v, np.ndarray) or self.v.ndim == 0:
+        return iter(self.v)  # TypeError, as without recording
+    s = site()
+    return iter([eager.getitem(self, i, s) for i in range(len(self.v))])
+
+
+def to_array(self: Ref, *args: Any, **kwargs: Any) -> Any:
+    if not self.t.live:
+        return np.asarray(self.v)
+    raise refuse("a recorded value is turned into a plain array by code that is not recorded", "Use NumPy functions.")
+
+
+def to_float(self: Ref) -> float:
+    if not self.t.live:
+        return float(self.v)
+    raise refuse(
+        "a recorded value is turned into a plain float by code that is not recorded",
+        "Call float(), math or NumPy functions in the recorded function itself.",
+    )
+
+
+def forward(name: str) -> Callable[..., Any]:
+    def method(self: Ref, *args: Any) -> Any:
+        return getattr(self.v, name)(*args)
+
+    return method
+
+
+def install() -> None:
+    given: dict[str, Any] = {
+        "__iter__": iterate, "__array__": to_array, "__float__": to_float,
+        "__array_ufunc__": None, "__bool__": lambda self: bool(self.v),
+        "__hash__": lambda self: hash(self.v), "__repr__": lambda self: repr(self.v),
+        "__str__": lambda self: str(self.v), "__format__": lambda self, spec: format(self.v, spec),
+        "__int__": lambda self: int(self.v), "__len__": lambda self: len(self.v),
+        "__round__": lambda self, *n: round(self.v, *n), "__abs__": lambda self: of(abs)(self),
+        "__divmod__": lambda self, other: python.div_mod(self, other),
+        "__rdivmod__": lambda self, other: python.div_mod(other, self),
+        "__contains__": lambda self, x: (x.v if isinstance(x, Ref) else x) in self.v,
+        "__copy__": lambda self: of(np.copy)(self) if type(self.v) is np.ndarray else self,
+        "__deepcopy__": lambda self, memo: of(np.copy)(self) if type(self.v) is np.ndarray else self,
+        "__floor__": forward("__floor__"), "__ceil__": forward("__ceil__"), "__trunc__": forward("__trunc__"),
+    }  # fmt: skip
+    for name, f in given.items():
+        setattr(Ref, name, f)
+    # One property per name: a __getattr__ would slow down every access to a slot.
+    for kind in (np.ndarray, np.float64, float, Fraction, Decimal):
+        for name in dir(kind):
+            if not name.startswith("_"):
+                setattr(Ref, name, property(functools.partial(attribute, name=name)))
+    eager.dunders()
+
+
+install()
+
+__all__ = ["Scalar", "Tensor"]

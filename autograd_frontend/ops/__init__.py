@@ -1,0 +1,3 @@
+"""The operations, a file a family. Importing this registers them all."""
+
+from . import arithmetic, linalg

@@ -1,0 +1,164 @@
+"""Blocks: the one place where an operation is described.
+
+    @elementwise("numpy.sin math.sin")
+    class sin:
+        '''Sine, entry by entry. x: radians, ...'''
+        def pull_x(ops, g, x): return g * ops.cos(x)
+        samples = span(-10.0, 10.0)
+
+`pull_<operand>(ops, g, ...)` is the vector-Jacobian product for that operand: `ops` has the functions, `g` is the
+cotangent of the result, and every further parameter names what the rule needs, which is what a recording saves:
+
+    x, a, b, ...   the value of an operand (named as in `pull_x`)
+    x_like         only its shape, dtype, ndim and size (`Like`)
+    y, y_like      the result
+    anything else  an attribute that `bind` returned (axis, keepdims, ...)
+
+An elementwise block needs nothing more: its tangent is the same rule applied to the tangent, its shape rule is
+broadcasting. Other blocks give `bind(call's parameters) -> (operands, attributes)`, `shape(likes, **attributes) ->
+Like`, and `push_<operand>(ops, t, ...)`, the contribution of the operand's tangent `t`, unless `linear` is set:
+then the operation itself is applied to the tangent. `pull_each(ops, g, i, ...)` serves a variable number of
+operands; it may ask for `operands` (all values) or `likes` (all shapes).
+
+Blocks are never instantiated. Names of callables are text, so nothing is imported for them before it is used.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+OPERATIONS: dict[str, Operation] = {}
+RESULT, LIKE = -1, 100  # what a rule needs: operand i is i, the result -1, only the shape of either 100 more
+
+
+class Like(NamedTuple):
+    """Shape and dtype of a value that was not saved. A Python number has dtype None."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        n = 1
+        for k in self.shape:
+            n *= k
+        return n
+
+
+def like(x: Any) -> Like:
+    return Like(getattr(x, "shape", ()), getattr(x, "dtype", None))
+
+
+class Rule(NamedTuple):
+    """A pullback or tangent rule and what it needs. `strict`: it multiplies, so exact zeros have to be watched."""
+
+    function: Callable[..., Any]
+    needs: tuple[Any, ...]
+    strict: bool
+
+
+class Operation:
+    """What a block says, checked and ready to use."""
+
+    __slots__ = (
+        "name", "doc", "calls", "operands", "pulls", "pushes", "bind", "shape", "elementwise", "linear", "views",
+        "samples", "sweeps", "variadic", "value", "rtol", "scalars", "formula", "parts",
+    )  # fmt: skip
+
+    def __init__(self, block: type, calls: str, kind: str) -> None:
+        given = vars(block)
+        self.name, self.doc = block.__name__.rstrip("_"), block.__doc__ or ""
+        self.calls = calls.split()
+        self.elementwise = kind == "elementwise"
+        self.operands = tuple(name[5:] for name in given if name.startswith("pull_") and name != "pull_each")
+        self.variadic = "pull_each" in given
+        self.linear = bool(given.get("linear", False))
+        self.views = bool(given.get("views", False))
+        self.samples = given.get("samples", ())
+        self.rtol = given.get("rtol", 1e-6)
+        self.bind = given.get("bind")
+        self.shape = given.get("shape")
+        self.value = given.get("value")
+        self.parts = given.get("parts", ())  # for a tuple of results: the operation of each, None for plain data
+        self.formula = given.get("formula", "")
+        self.scalars = given.get("scalars")  # (factor of a, factor of b) as text, where the rule is g times a factor
+        self.sweeps: dict[Any, Any] = {}
+        strict = given.get("strict", self.elementwise)
+        if self.variadic:
+            self.pulls = (self.rule(given["pull_each"], 3, strict),)
+        else:
+            self.pulls = tuple(self.rule(given["pull_" + x], 2, strict) for x in self.operands)
+        self.pushes = tuple(self.rule(given["push_" + x], 2, False) for x in self.operands if "push_" + x in given)
+        if "push_each" in given:
+            self.pushes = (self.rule(given["push_each"], 3, False),)
+        self.check()
+
+    def rule(self, function: Callable[..., Any], skip: int, strict: bool) -> Rule:
+        code = function.__code__
+        names = code.co_varnames[skip : code.co_argcount]
+        places = {name: i for i, name in enumerate(self.operands)}
+        places |= {f"{name}_like": LIKE + i for i, name in enumerate(self.operands)}
+        places |= {"y": RESULT, "y_like": LIKE + RESULT}
+        needs = tuple(places.get(name, name) for name in names)
+        return Rule(function, needs, strict and any(type(n) is int and n < LIKE + RESULT for n in needs))
+
+    def check(self) -> None:
+        """An incomplete block does not import: a missing rule never means zero."""
+        missing = []
+        if not self.doc:
+            missing.append("a docstring")
+        if not self.pulls and not self.parts:
+            missing.append("a pullback")
+        if not self.elementwise:
+            missing += [what for what in ("bind", "shape") if getattr(self, what) is None]
+            if not self.linear and not self.parts and len(self.pushes) != len(self.pulls):
+                missing.append("a tangent for every operand (or `linear = True`)")
+        if missing:
+            raise TypeError(f"operation {self.name} lacks {', '.join(missing)}")
+
+    def __repr__(self) -> str:
+        return f"<operation {self.name}>"
+
+
+def elementwise(calls: str) -> Callable[[type], Operation]:
+    """An operation on entries: operands broadcast, the result has NumPy's result type."""
+    return lambda block: register(Operation(block, calls, "elementwise"))
+
+
+def operation(calls: str) -> Callable[[type], Operation]:
+    """Any other operation."""
+    return lambda block: register(Operation(block, calls, "operation"))
+
+
+def register(op: Operation) -> Operation:
+    if op.name in OPERATIONS:
+        raise TypeError(f"two operations are named {op.name}")
+    OPERATIONS[op.name] = op
+    return op
+
+
+def find(path: str) -> Any:
+    """The callable called `module.attribute...`, or None where the module is not imported (nobody can hold it)."""
+    parts = path.split(".")
+    for n in range(len(parts) - 1, 0, -1):
+        module = sys.modules.get(".".join(parts[:n]))
+        if module is not None:
+            thing: Any = module
+            for part in parts[n:]:
+                thing = getattr(thing, part, None)
+            return thing
+    return None
+
+
+def span(low: float, high: float, n: int = 7) -> tuple[Any, ...]:
+    """A sample of points for the tests of a one-operand operation: an array and its two ends as floats."""
+    x = np.linspace(low, high, n)
+    return ((x,), (float(x[1]),), (x.reshape(n, 1) * np.ones(2),))

@@ -1,0 +1,231 @@
+"""Builtins, and functions whose results are plain data."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import copy
+import functools
+import itertools
+import math
+import operator
+import types
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .eager import EAGER, truth
+from .ops.block import OPERATIONS
+from .recording import depends, emit, handle, recordable, refuse, settle, site, tape_of, value
+from .tape import Ref, Scalar, Tensor
+
+ndarray, float64 = np.ndarray, np.float64
+
+# Looked up and called as they are: they neither compute with a value nor run over an array.
+AS_IS = (
+    range, len, isinstance, issubclass, callable, hasattr, getattr, setattr, delattr, id, hash, repr, str, print,
+    format, slice, next, object, property, staticmethod, classmethod, super, bytes, input, chr, ord, iter,
+    frozenset, dict, type(None), Exception, ValueError, RuntimeError, ArithmeticError, ZeroDivisionError, KeyError,
+    IndexError, TypeError, AssertionError, StopIteration, OverflowError, NotImplementedError, AttributeError,
+    copy.copy, copy.deepcopy, functools.partial, collections.defaultdict, collections.OrderedDict,
+    operator.itemgetter, operator.attrgetter, np.errstate, np.dtype, np.finfo, np.iinfo, np.random.default_rng,
+    math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.isqrt,
+)  # fmt: skip
+
+# These run over their arguments and may call functions among them.
+OVER = (
+    sorted, list, tuple, set, zip, enumerate, map, filter, reversed, any, all, functools.reduce,
+    itertools.accumulate, itertools.starmap, itertools.chain, itertools.islice, itertools.product, itertools.repeat,
+    itertools.combinations, itertools.permutations, itertools.takewhile, itertools.dropwhile, itertools.groupby,
+    itertools.zip_longest, itertools.cycle, itertools.count, itertools.pairwise, itertools.tee, itertools.compress,
+    itertools.combinations_with_replacement, itertools.filterfalse, itertools.chain.from_iterable,
+    collections.deque, collections.Counter,
+)  # fmt: skip
+
+# Results that have no derivative: shapes, orders, decisions, roundings.
+DATA = """
+numpy.shape numpy.ndim numpy.size numpy.argmax numpy.argmin numpy.argsort numpy.nonzero numpy.flatnonzero
+numpy.argwhere numpy.count_nonzero numpy.isnan numpy.isinf numpy.isfinite numpy.isposinf numpy.isneginf numpy.any
+numpy.all numpy.allclose numpy.isclose numpy.array_equal numpy.sign numpy.floor numpy.ceil numpy.trunc numpy.rint
+numpy.round numpy.around numpy.fix numpy.heaviside numpy.searchsorted numpy.digitize numpy.greater numpy.greater_equal
+numpy.less numpy.less_equal numpy.equal numpy.not_equal numpy.logical_and numpy.logical_or numpy.logical_not
+numpy.logical_xor numpy.signbit numpy.floor_divide numpy.zeros_like numpy.ones_like numpy.empty_like numpy.isscalar
+numpy.iscomplexobj numpy.isrealobj numpy.result_type numpy.argpartition numpy.nanargmax numpy.nanargmin
+numpy.lexsort numpy.may_share_memory numpy.shares_memory numpy.broadcast_shapes numpy.can_cast
+math.floor math.ceil math.trunc math.isnan math.isinf math.isfinite math.isclose
+operator.floordiv operator.not_ operator.truth operator.lt operator.le operator.gt operator.ge operator.eq operator.ne
+"""
+DATA_METHODS = (
+    "argmax argmin argsort argpartition any all nonzero searchsorted round is_integer tobytes __len__ __array_interface__"
+)
+CAST = """numpy.float64 numpy.float32 numpy.float16 numpy.longdouble"""
+
+
+def iterating(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that runs over its arguments: arrays that hold recorded values and functions are replaced."""
+    from .callables import of
+
+    def ready(x: Any) -> Any:
+        kind = type(x)
+        if kind is ndarray:
+            return settle(x)
+        if kind is types.FunctionType or kind is types.BuiltinFunctionType or kind is np.ufunc:
+            return of(x)
+        return of(x) if kind is types.MethodType or isinstance(x, type) else x
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return f(*[ready(x) for x in args], **{k: ready(x) for k, x in kwargs.items()})
+
+    call.__name__ = f.__name__
+    return call
+
+
+def data(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose result is plain data."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("out") is not None:
+            raise refuse(f"{f.__name__} cannot be recorded with out=", "Use its result.")
+        return f(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
+
+    call.__name__ = f.__name__
+    return call
+
+
+def data_method(name: str) -> Callable[..., Any]:
+    return data(operator.methodcaller) if not name else _named(name)
+
+
+def _named(name: str) -> Callable[..., Any]:
+    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(value(x), name)(*[value(a) for a in args], **{k: value(v) for k, v in kwargs.items()})
+
+    call.__name__ = name
+    return call
+
+
+def kind_of(x: Any, *rest: Any) -> Any:
+    """`type(x)`."""
+    return type(x, *rest) if rest else x.__class__ if isinstance(x, Ref) else type(x)
+
+
+def to_float(x: Any = 0.0, /) -> Any:
+    """`float(x)` keeps the recording."""
+    x = settle(x)
+    if not isinstance(x, Ref):
+        method = getattr(type(x), "__float__", None)
+        if hasattr(method, "__code__") and not isinstance(x, (Fraction, Decimal)):
+            from .callables import of
+
+            return of(method)(x)
+        return float(x)
+    if type(x) is Scalar and type(x.v) is float:
+        return x
+    return emit(OPERATIONS["item"], float(x.v), (x,), {}, site(), x.t)
+
+
+def to_int(x: Any = 0, /, *base: Any, **kwargs: Any) -> Any:
+    """`int(x)` is plain data."""
+    return int(value(x), *base, **kwargs)
+
+
+def to_complex(*args: Any) -> Any:
+    if depends(args):
+        raise refuse("complex numbers are not recorded yet", "Use real arithmetic.")
+    return complex(*args)
+
+
+def total(items: Any, /, start: Any = 0) -> Any:
+    """`sum(items, start)`: Python's own sum of the values (newer Pythons compensate), one node with a derivative
+    of one for every item; arrays are added one after the other."""
+    items = list(settle(items) if type(items) is ndarray else items)
+    everything = (start, *items)
+    recorded = [x for x in map(settle, everything) if isinstance(x, Ref)]
+    if not recorded:
+        return sum(items, start)
+    if all(isinstance(x, (Ref, int, float, np.floating)) and not isinstance(value(x), ndarray) for x in everything):
+        t = tape_of(recorded)
+        assert t is not None
+        v = sum([value(x) for x in items], value(start))
+        edges = [[x if type(x) is Scalar else x.n, one, None, []] for x in recorded]
+        return handle("sum", v, edges, site(), t) if recordable(v) else v
+    return functools.reduce(EAGER.add, items, start)
+
+
+def one(ops: Any, g: Any) -> Any:
+    return g
+
+
+def rounded(x: Any, n: Any = None) -> Any:
+    """`round(x)` is an integer, plain data; `round(x, n)` a constant float."""
+    if n is None:
+        return round(value(x))
+    return round(value(x), value(n))
+
+
+def power(x: Any, y: Any, m: Any = None) -> Any:
+    return EAGER.pow(x, y, site()) if m is None else pow(value(x), value(y), value(m))
+
+
+def div_mod(x: Any, y: Any) -> Any:
+    return (EAGER.floordiv(x, y), EAGER.mod(x, y, site()))
+
+
+def isnt_vectorize(*args: Any, **kwargs: Any) -> Any:
+    raise refuse("np.vectorize cannot be recorded", "Write a loop, or np.array([f(v) for v in x]).")
+
+
+def refused(f: Callable[..., Any], remedy: str) -> Callable[..., Any]:
+    """A function with no meaning for recorded values, and what to write instead."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if depends(args) or depends(kwargs):
+            raise refuse(f"{f.__name__} cannot be recorded", remedy)
+        return f(*[settle(x) for x in args], **kwargs)
+
+    return call
+
+
+def minmax(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Builtin `min` and `max` compare and return one of their arguments."""
+    over = iterating(f)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return over(*args, **kwargs)
+
+    call.__name__ = f.__name__
+    return call
+
+
+def fill(table: dict[Any, Any], methods: dict[str, Any]) -> None:
+    from .ops.block import find
+
+    for f in AS_IS:
+        table.setdefault(f, f)
+    for f in OVER:
+        table[f] = iterating(f)
+    for path in DATA.split():
+        f = find(path)
+        if f is not None and f not in table:
+            table[f] = data(f)
+    for name in DATA_METHODS.split():
+        if name not in methods:
+            methods[name] = _named(name)
+    operators = {
+        operator.getitem: EAGER.getitem, operator.iadd: EAGER.iadd, operator.isub: EAGER.isub,
+        operator.imul: EAGER.imul, operator.itruediv: EAGER.idiv,
+        operator.setitem: lambda x, i, v: EAGER.store(v, x, i, site()),
+    }  # fmt: skip
+    table.update(operators)
+    table.update({
+        float: to_float, int: to_int, bool: truth, complex: to_complex, builtins.type: kind_of, sum: total,
+        round: rounded, pow: power, divmod: div_mod, min: minmax(min), max: minmax(max),
+        np.vectorize: isnt_vectorize, np.fromiter: refused(np.fromiter, "Write np.array([...])."),
+    })  # fmt: skip
+    methods["view"] = refused(_named("view"), "x.view() reinterprets the bits; use x.astype(dtype).")
+
+
+__all__ = ["Tensor", "fill", "iterating"]

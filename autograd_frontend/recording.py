@@ -1,0 +1,397 @@
+"""Recording one operation: value, node, what is saved, and the memory of arrays."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import Place, RecordError
+from .ops.block import LIKE, RESULT, Operation, like
+from .rewrite import place_of
+from .tape import Node, Ref, Scalar, Store, Tape, Tensor, View, owner_of, repeats, sweep_edges
+
+ndarray, float64 = np.ndarray, np.float64
+new = object.__new__
+HERE = str(Path(__file__).parent)
+ACTIVE: list[Tape] = []  # tapes whose function is running, of all threads
+
+OPERANDS = frozenset({float, int, bool, float64, ndarray, Scalar, Tensor, complex, Fraction, Decimal, np.float32})
+
+
+def site() -> Any:
+    """Where the caller of a handler stands: the innermost frame outside this package."""
+    f = sys._getframe(2)
+    while f.f_code.co_filename.startswith(HERE) and f.f_back is not None:
+        f = f.f_back
+    return (f.f_code, f.f_lasti)
+
+
+def refuse(reason: str, remedy: str = "", s: Any = None) -> RecordError:
+    """A `RecordError` about the line of the user's that is being run."""
+    place: Place | None = place_of(s or site())
+    return RecordError(reason, place, remedy)
+
+
+def short(x: Any) -> str:
+    """A value in a message: its type and, for an array, its shape."""
+    x = x.v if isinstance(x, Ref) else x
+    return f"{x.dtype} array of shape {x.shape}" if type(x) is ndarray else type(x).__name__
+
+
+def lifted(x: Any) -> Any:
+    """The recorded array behind a plain one that holds recorded values; otherwise `x` itself."""
+    for t in ACTIVE:
+        if t.adopted:
+            found = t.adopted.get(id(owner_of(x)))
+            if found is not None:
+                owner, n = found
+                return Tensor(x, n if x is owner else place_in(n, owner, x), t, True)
+    return x
+
+
+def place_in(n: Node, owner: ndarray, x: ndarray) -> View:
+    """The place of a plain view in the mirror of the array that owns the memory."""
+    offset = x.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    fortran = not owner.flags.c_contiguous
+
+    def look(m: ndarray) -> ndarray:
+        return ndarray(x.shape, x.dtype, m.T if fortran else m, offset, x.strides)
+
+    return View(n, look, ())
+
+
+def settle(x: Any) -> Any:
+    """An operand as the recording sees it: recorded where it depends on an input, plain otherwise."""
+    kind = type(x)
+    if kind is ndarray:
+        return lifted(x) if ACTIVE else x
+    if kind is Scalar or kind is Tensor:
+        return x if x.t.live else x.v
+    if (kind is list or kind is tuple) and depends(x):
+        from .callables import of
+
+        return of(np.array)(x)
+    return x
+
+
+def depends(x: Any, depth: int = 6) -> bool:
+    """Whether `x`, or something in the containers it is made of, is recorded."""
+    if isinstance(x, Ref):
+        return x.t.live
+    if type(x) is ndarray:
+        return lifted(x) is not x or (x.dtype == object and any(depends(e, depth - 1) for e in x.flat))
+    if depth and isinstance(x, (list, tuple, set, frozenset)):
+        return any(depends(e, depth - 1) for e in x)
+    if depth and isinstance(x, dict):
+        return any(depends(e, depth - 1) for e in x.values())
+    return False
+
+
+def value(x: Any) -> Any:
+    """The plain value of an operand or of a container of operands."""
+    if isinstance(x, Ref):
+        return x.v
+    if (type(x) is list or type(x) is tuple) and depends(x):
+        return type(x)([value(e) for e in x])
+    return x
+
+
+def tape_of(operands: Any) -> Tape | None:
+    """The tape the recorded ones among the operands are on."""
+    t = None
+    for x in operands:
+        if type(x) is Scalar or type(x) is Tensor:
+            if t is None:
+                t = x.t
+            elif x.t is not t:
+                raise refuse(
+                    "values of two recordings meet in one operation: a derivative is taken inside a recorded function",
+                    "Call the inner function itself there; derivatives of derivatives are not recorded yet.",
+                )
+    return t
+
+
+def emit(op: Operation, v: Any, operands: Any, attributes: dict[str, Any] | None, s: Any, t: Tape) -> Any:
+    """Record that `op` made `v` from `operands`, and return the handle of `v`."""
+    edges = edges_of(op, v, operands, attributes, t)
+    return handle(op.name, v, edges, s, t) if edges else v
+
+
+def handle(name: str, v: Any, edges: list[Any], s: Any, t: Tape) -> Any:
+    """A value with its node on the tape."""
+    kind = type(v)
+    if kind is float or kind is float64:
+        n: Any = new(Scalar)
+        n.v, n.g, n.a, n.b, n.pa, n.pb, n.f, n.s, n.t = v, 0.0, edges, None, None, name, sweep_edges, s, t
+        t.append(n)
+        return n
+    if recordable(v, s):
+        node = Node(name, edges, s)
+        t.append(node)
+        return Tensor(v, node, t)
+    return v
+
+
+def recordable(v: Any, s: Any = None) -> bool:
+    """Whether a value of this kind carries a derivative. Complex values and exotic arrays are refused."""
+    kind = type(v)
+    if kind is ndarray:
+        c = v.dtype.kind
+        if c == "f":
+            return True
+    elif isinstance(v, np.floating) or kind is Fraction or kind is Decimal or kind is float:
+        return True
+    elif kind is complex or isinstance(v, np.complexfloating):
+        c = "c"
+    elif isinstance(v, ndarray):
+        raise refuse(f"a {kind.__name__} cannot be recorded", "Use a plain np.ndarray.", s)
+    else:
+        return False
+    if c == "c":
+        raise refuse("a recorded value became complex; complex numbers are not recorded yet", "Use real arithmetic.", s)
+    if c == "O":
+        raise refuse("recorded values cannot be kept in an object array", "Use a list.", s)
+    return False
+
+
+def edges_of(op: Operation, v: Any, operands: Any, attributes: Any, t: Tape) -> list[Any]:
+    """For every recorded operand: where its cotangent goes, by which rule, and what the rule needs."""
+    edges = []
+    each = op.variadic
+    shape, dtype = (v.shape, v.dtype) if type(v) is ndarray else (None, None)
+    for i, x in enumerate(operands):
+        kind = type(x)
+        if (kind is Scalar or kind is Tensor) and x.t is t:
+            rule = op.pulls[0 if each else i]
+            saved: list[Any] = [i] if each else []
+            if rule.needs:
+                gather(rule.needs, saved, v, operands, attributes, t)
+            if kind is Scalar:
+                fit = (None, None, rule.strict) if shape is not None else None
+                edges.append([x, rule.function, fit, saved])
+            else:
+                xv = x.v
+                fit = None
+                if type(xv) is ndarray or isinstance(xv, np.generic):
+                    if rule.strict or not op.elementwise or xv.shape != shape or xv.dtype != dtype:
+                        fit = (xv.shape, xv.dtype, rule.strict)
+                edges.append([x.n, rule.function, fit, saved])
+    return edges
+
+
+def gather(needs: Any, saved: list[Any], v: Any, operands: Any, attributes: Any, t: Tape) -> None:
+    """Save what a rule needs."""
+    arrays = exposed = False
+    for name in needs:
+        if type(name) is int and name >= LIKE + RESULT:
+            x = like(value(v if name == LIKE + RESULT else operands[name - LIKE]))
+        elif type(name) is int:
+            x = v if name < 0 else operands[name]
+            kind = type(x)
+            if kind is Scalar:
+                x = x.v
+            elif kind is Tensor:
+                exposed |= x.e
+                x = x.v
+            elif name >= 0:
+                exposed = True
+            arrays |= type(x) is ndarray
+        elif name == "operands":
+            x = [e.v if isinstance(e, Ref) else e for e in operands]
+            saved.append([e.copy() if type(e) is ndarray else e for e in x])
+            continue
+        elif name == "likes":
+            x = [like(value(e)) for e in operands]
+        else:
+            x = attributes[name]
+        saved.append(x)
+    if arrays:
+        t.save(saved, exposed)
+
+
+def note_memory(x: Tensor) -> None:
+    """The array is about to be looked at through a view or written: its node must know the layout."""
+    n = x.n
+    if type(n) is Node and n.like is None:
+        n.like = (x.v.shape, x.v.dtype, x.v.strides)
+
+
+def view_of(x: Tensor, v: ndarray, call: Callable[..., Any], args: Any, kwargs: Any = None) -> Tensor:
+    """The handle of a view `v = call(x.v, *args)`; it shares memory and cotangent with `x`."""
+    note_memory(x)
+    return Tensor(v, View(x.n, call, args, kwargs), x.t, x.e)
+
+
+def shares(v: Any, x: Any) -> bool:
+    """Whether `v` is `x` or a view of the same memory."""
+    return type(v) is ndarray and type(x) is ndarray and (v is x or v.base is not None) and owner_of(v) is owner_of(x)
+
+
+class Gather(Node):
+    """A read through an index that copies: its cotangent is added to the entries that were read."""
+
+    __slots__ = ("place", "key")
+
+    def sweep(self) -> None:
+        if self.g is not None:
+            gather_back(self.place, self.key, self.g)
+            self.g = None
+
+
+def gather_back(place: Any, key: Any, g: Any) -> None:
+    m = place.mirror()
+    if repeats(key):
+        np.add.at(m, key, g)
+    else:
+        m[key] += g
+
+
+def sweep_read(n: Scalar, g: Any) -> None:
+    """The `f` of a scalar read from an array: one entry of the mirror."""
+    n.a.mirror()[n.pa] += g
+
+
+def frozen(key: Any) -> Any:
+    """An index that later writes to its parts do not change."""
+    if type(key) is tuple:
+        return tuple([frozen(k) for k in key])
+    if type(key) is ndarray:
+        return key.copy()
+    return np.array(key) if type(key) is list else key
+
+
+def read(x: Tensor, key: Any, s: Any) -> Any:
+    """`x[key]`."""
+    key = plain_key(key)
+    v = x.v[key]
+    kind = type(v)
+    if kind is float64:
+        note_memory(x)
+        n = new(Scalar)
+        n.v, n.g, n.a, n.pa, n.b, n.pb, n.f, n.s, n.t = v, 0.0, x.n, key, None, "getitem", sweep_read, s, x.t
+        x.t.append(n)
+        return n
+    if kind is ndarray and v.base is not None and shares(v, x.v):
+        return view_of(x, v, take, (key,))
+    note_memory(x)
+    g = Gather("getitem", [], s)
+    g.place, g.key = x.n, frozen(key)
+    x.t.append(g)
+    return Tensor(v, g, x.t)
+
+
+def take(m: Any, key: Any) -> Any:
+    return m[key]
+
+
+def plain_key(key: Any) -> Any:
+    if isinstance(key, Ref):
+        return key.v
+    return tuple([plain_key(k) for k in key]) if type(key) is tuple else key
+
+
+def adopt(x: ndarray, t: Tape, s: Any) -> Tensor:
+    """A recorded value is about to be stored into a plain array: from here on its memory is recorded."""
+    found = lifted(x)
+    if found is not x:
+        return found
+    owner = owner_of(x)
+    if x.dtype.kind in "iub":
+        raise refuse(
+            f"a recorded value is stored into an array of {x.dtype}, where it would lose its derivative",
+            "Make the array a float array, or store int(value).",
+            s,
+        )
+    if type(owner) is not ndarray or owner.dtype != x.dtype or x.dtype.kind != "f" or id(owner) in t.shared:
+        raise refuse(
+            f"a recorded value is stored into {short(x)} whose memory is shared with something that is not recorded",
+            "Store into an array of its own, for instance a copy.",
+            s,
+        )
+    n = Node("memory", [], s)
+    n.like = (owner.shape, owner.dtype, owner.strides)
+    t.adopted[id(owner)] = (owner, n)
+    return lifted(x)
+
+
+def protect(x: ndarray) -> None:
+    """The memory of `x` is about to be written: recordings that saved it keep what it was."""
+    for t in ACTIVE:
+        if t.saves:
+            t.protect(x)
+
+
+def before_write(x: Tensor, s: Any) -> None:
+    """Everything that must hold before the memory of a recorded array changes."""
+    owner = owner_of(x.v)
+    t = x.t
+    if x.e and id(owner) not in t.adopted:
+        if id(owner) in t.shared:
+            raise refuse("two arguments share the memory that is written here", "Pass a copy of one of them.", s)
+        if type(owner) is ndarray and x.v is owner:
+            t.adopted[id(owner)] = (owner, x.n)
+    note_memory(x)
+    protect(x.v)
+
+
+def write(v: Any, x: Tensor, key: Any, s: Any) -> None:
+    """`x[key] = v`."""
+    key = plain_key(key)
+    v = settle(v)
+    if not (isinstance(v, Ref) and v.t is x.t):
+        tape_of((v, x))
+        before_write(x, s)
+        x.v[key] = v
+        x.t.append(Store(x.n, frozen(key), None, None, s))
+        return
+    region = x.v[key]
+    w = v.v
+    if type(w) is ndarray and type(region) is ndarray and same_memory(region, w):
+        return  # A[i] += v stores the view it has just changed
+    before_write(x, s)
+    x.v[key] = w
+    fit: Any = None
+    if type(v) is Scalar:
+        place: Any = v
+        if type(region) is ndarray:
+            fit = (None, None, False)
+    else:
+        place = v.n
+        fit = (w.shape, w.dtype, False) if hasattr(w, "dtype") else ((), None, False)
+    x.t.append(Store(x.n, frozen(key), place, fit, s))
+
+
+def same_memory(a: ndarray, b: ndarray) -> bool:
+    return (
+        a.shape == b.shape
+        and a.strides == b.strides
+        and a.base is not None
+        and owner_of(a) is owner_of(b)
+        and a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
+    )
+
+
+def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any, x: Tensor, s: Any) -> None:
+    """An operation whose result is written into the recorded array `x` (`a += b`, `out=`): `call` does it."""
+    t = x.t
+    result: Any = x.v
+    if any(-1 in rule.needs for rule in op.pulls):  # stands for the result until there is one
+        result = np.broadcast_to(np.empty((), x.v.dtype), x.v.shape)
+    edges = edges_of(op, result, operands, attributes, t)
+    before_write(x, s)
+    call()
+    for edge in edges:
+        saved = edge[3]
+        for i, y in enumerate(saved):
+            if y is result and result is not x.v:
+                saved[i] = x.v
+                t.save(saved, x.e)
+    n = Node(op.name, edges, s)
+    t.append(n)
+    t.append(Store(x.n, Ellipsis, n, None, s))

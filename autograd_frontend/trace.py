@@ -1,0 +1,299 @@
+"""`record`: running a program, and what comes out of it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import threading
+import types
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any, overload
+
+from . import handles, rewrite
+from .callables import of
+from .devices import session
+from .errors import RecordError, RecordingClosed
+from .recording import ACTIVE, HERE, depends
+from .tape import Scalar, Tape, add_to, sweep
+from .trees import enter, leave, ones, seed
+
+assert handles
+LOCK = threading.Lock()
+TRACEBACK = "AUTOGRAD_FRONTEND_TRACEBACK"
+
+
+class Recording:
+    """One run of a function: its tape, its value, and where cotangents enter and gradients come out."""
+
+    __slots__ = ("tape", "value", "place", "parts")
+
+    def __init__(self, tape: Tape, value: Any, place: Any, parts: list[tuple[str, Any]]) -> None:
+        self.tape, self.value, self.place, self.parts = tape, value, place, parts
+
+    def gradients(self, cotangent: Any, given: bool) -> list[Any]:
+        """Sweep the tape backwards from a cotangent (ones unless `given`); the tape is released whatever happens."""
+        try:
+            c = cotangent if given else ones(self.place, self.value)
+            for ref, g in seed(self.place, self.value, c):
+                add_to(ref if type(ref) is Scalar else ref.n, g)
+            sweep(self.tape)
+            return [part.gradient() for _, part in self.parts]
+        finally:
+            self.place = None
+            self.tape.release()
+
+
+def run(fn: Callable[..., Any], names: Any, args: Any, kwargs: dict[str, Any], wrt: Any = None) -> Recording:
+    """Run the program of `fn` on recorded arguments. `wrt`: the positions and names that are differentiable."""
+    tape = Tape()
+    entered: list[Any] = []
+    parts: list[tuple[str, Any]] = []
+    for i, x in enumerate(args):
+        x, part = enter(x, tape) if wrt is None or i in wrt else (x, None)
+        entered.append(x)
+        if part is not None:
+            parts.append((names(i), part))
+    named: dict[str, Any] = {}
+    for k, x in kwargs.items():
+        named[k], part = enter(x, tape) if wrt is None or k in wrt else (x, None)
+        if part is not None:
+            parts.append((k, part))
+    if not parts:
+        raise TypeError(nothing_to_differentiate(fn, args, kwargs))
+    with LOCK:
+        ACTIVE.append(tape)
+    try:
+        value, place = leave(of(fn)(*entered, **named), tape)
+        for _, part in parts:
+            part.sync()
+    except BaseException as error:
+        tape.release()
+        trim(error)
+        raise
+    finally:
+        with LOCK:
+            ACTIVE[:] = [t for t in ACTIVE if t is not tape]
+    return Recording(tape, value, place, parts)
+
+
+def trim(error: BaseException) -> None:
+    """Take this package's own frames out of a traceback: it ends in the user's code."""
+    if os.environ.get(TRACEBACK):
+        return
+    kept = []
+    tb = error.__traceback__
+    while tb is not None:
+        if not tb.tb_frame.f_code.co_filename.startswith(HERE):
+            kept.append(tb)
+        tb = tb.tb_next
+    new = None
+    for tb in reversed(kept):
+        new = types.TracebackType(new, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
+    error.__traceback__ = new
+
+
+def nothing_to_differentiate(fn: Any, args: Any, kwargs: Any) -> str:
+    name = getattr(fn, "__name__", "f")
+    given = [*args, *kwargs.values()]
+    text = f"{name} was called with nothing to differentiate: {', '.join(type(x).__name__ for x in given) or 'no arguments'}"
+    whole = next((x for x in given if type(x) is int), None)
+    return f"{text}. Integers are plain data: write {float(whole)!r}" if whole is not None else f"{text}."
+
+
+class Result:
+    """The value of a recorded call, and its derivative.
+
+    `value` is what the plain function returns, `device` where it ran, `tape` what was recorded. `pullback` and
+    `backward` use the recording up. As a context manager it closes the recording at the end of the block.
+    """
+
+    __slots__ = ("value", "device", "_recording", "_why")
+
+    def __init__(self, value: Any, device: str, recording: Recording | None, why: str) -> None:
+        self.value, self.device, self._recording, self._why = value, device, recording, why
+
+    def pullback(self, cotangent: Any) -> Any:
+        """The gradient of <cotangent, value> for every differentiable argument.
+
+        `cotangent` has the structure and shapes of `value` (otherwise ValueError or TypeError). The gradient has the
+        type, shape and dtype of the argument; several arguments give a namedtuple by parameter name. A second use
+        raises RecordingClosed.
+        """
+        return self._differentiate(cotangent, True)
+
+    def backward(self, seed: Any = None) -> Any:
+        """`pullback(seed)`; by default with ones, which differentiates the sum of the entries of the value."""
+        return self._differentiate(seed, seed is not None)
+
+    def _differentiate(self, cotangent: Any, given: bool) -> Any:
+        recording = self._recording
+        if recording is None:
+            raise RecordingClosed(self._why)
+        self._recording, self._why = None, "this recording was used up by pullback or backward; call the function again"
+        gradients = recording.gradients(cotangent, given)
+        names = [name for name, _ in recording.parts]
+        return gradients[0] if len(gradients) == 1 else gradient_type(tuple(names))(*gradients)
+
+    def close(self) -> None:
+        """Release the recording without differentiating. Any number of times; `value` stays usable."""
+        if self._recording is not None:
+            self._recording.tape.release()
+            self._recording, self._why = None, "this recording was closed; call the function again"
+
+    @property
+    def tape(self) -> Any:
+        """What was recorded, to look at."""
+        from .display import TapeView
+
+        if self._recording is None:
+            raise RecordingClosed(self._why)
+        return TapeView(self._recording.tape, [(n, p) for n, p in self._recording.parts])
+
+    def __enter__(self) -> Result:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        from .display import result_text
+
+        return result_text(self.value, self.device, self._recording and len(self._recording.tape))
+
+    def _repr_html_(self) -> str:
+        from .display import result_html
+
+        return result_html(self.value, self.device, self._recording and len(self._recording.tape))
+
+
+@functools.cache
+def gradient_type(names: tuple[str, ...]) -> Any:
+    return namedtuple("Gradient", names, rename=True)  # type: ignore[misc]
+
+
+class Recorded:
+    """A function that records. Calling it runs the function and returns a `Result`."""
+
+    __slots__ = ("__wrapped__", "_device", "_grad", "_names", "__dict__", "__weakref__")
+    __recorded__ = True
+
+    def __init__(self, fn: Callable[..., Any], device: str = "cpu", grad: bool = True) -> None:
+        session(device)
+        self._device, self._grad = device, grad
+        self._names: Any = None
+        functools.update_wrapper(self, fn)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._grad:
+            closed = "nothing was recorded: this function was bound with grad=False"
+            return Result(self.__wrapped__(*args, **kwargs), self._device, None, closed)
+        fn = self.__wrapped__
+        if ACTIVE and (depends(args) or depends(kwargs)):  # called by code that runs inside a recording
+            return of(fn)(*args, **kwargs)
+        check_source(fn)
+        try:
+            recording = run(fn, self.name_of, args, kwargs)
+        except RecordError as error:
+            raise error.with_traceback(error.__traceback__) from None
+        recording.parts = self.merged(recording.parts)
+        recording.tape.shield()
+        recording.tape.finish()
+        return Result(recording.value, self._device, recording, "")
+
+    def name_of(self, i: int) -> str:
+        """The parameter that the positional argument `i` goes to."""
+        if self._names is None:
+            self._names = positional(self.__wrapped__)
+        names, rest = self._names
+        return names[i] if i < len(names) else rest
+
+    def merged(self, parts: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        """Arguments collected by one starred parameter are one tuple."""
+        names = [name for name, _ in parts]
+        if len(set(names)) == len(names):
+            return parts
+        from .trees import Box
+
+        merged: dict[str, Any] = {}
+        for name, part in parts:
+            merged.setdefault(name, []).append(part)
+        rest = self._names[1]
+        return [
+            (name, Box(tuple(p.given for p in found), (), list(enumerate(found))) if name == rest else found[0])
+            for name, found in merged.items()
+        ]
+
+    def on(self, device: str, grad: bool = True) -> Recorded:
+        """The same function bound to a device ("cpu"), or to no gradient (`grad=False`: nothing is recorded)."""
+        return Recorded(self.__wrapped__, device, grad)
+
+    @property
+    def source(self) -> str:
+        """The program as Python text, one call on `ops` per operation."""
+        fn = self.__wrapped__
+        check_source(fn)
+        while isinstance(fn, (types.MethodType, functools.partial)):
+            fn = fn.__func__ if isinstance(fn, types.MethodType) else fn.func
+        return rewrite.program_of(fn if isinstance(fn, types.FunctionType) else type(fn).__call__).source  # type: ignore[arg-type]
+
+    def __get__(self, instance: Any, owner: Any = None) -> Recorded:
+        fn: Any = self.__wrapped__
+        if not hasattr(fn, "__get__") or (instance is None and not isinstance(fn, classmethod)):
+            return self
+        return Recorded(fn.__get__(instance, owner), self._device, self._grad)
+
+    def __repr__(self) -> str:
+        from .display import recorded_text
+
+        return recorded_text(self)
+
+    def _repr_html_(self) -> str:
+        from .display import recorded_html
+
+        return recorded_html(self)
+
+
+def positional(fn: Any) -> tuple[list[str], str]:
+    """The names of the positional parameters, and of the starred one."""
+    parameters = inspect.signature(fn).parameters.values()
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return names, next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
+
+
+def check_source(fn: Any) -> None:
+    """A C function has no source to rewrite."""
+    if isinstance(fn, (types.BuiltinFunctionType, type)) or type(fn).__name__ == "ufunc":
+        name = getattr(fn, "__name__", str(fn))
+        raise RecordError(
+            f"{name} has no Python source to record", None, f"Record a function that calls it: lambda x: {name}(x)."
+        )
+
+
+@overload
+def record(fn: Callable[..., Any], *, device: str = ...) -> Recorded: ...
+@overload
+def record(*, device: str = ...) -> Callable[[Callable[..., Any]], Recorded]: ...
+def record(fn: Callable[..., Any] | None = None, *, device: str = "cpu") -> Any:
+    """Make a function record. `@record`, `record(fn)` or `@record(device="cpu")`.
+
+    The function stays what it is (`f.__wrapped__`). A call gives a `Result` with the value of the plain function,
+    bit for bit, and its derivative. Differentiable arguments: floats, NumPy floating arrays and scalars, Fraction,
+    Decimal, and lists, tuples, dicts, named tuples and dataclasses of them; everything else is plain data.
+
+    Raises TypeError where nothing is differentiable or `fn` is not callable, RecordError (at the call) for what
+    cannot be recorded faithfully, DeviceUnavailable for a device that cannot be used.
+    """
+    if fn is None:
+        return functools.partial(record, device=device)
+    if isinstance(fn, Recorded):
+        return fn.on(device)
+    if isinstance(fn, staticmethod):
+        fn = fn.__func__
+    if not callable(fn) and not isinstance(fn, classmethod):
+        raise TypeError(f"record takes a function, not {type(fn).__name__}")
+    return Recorded(fn, device)

@@ -1,0 +1,292 @@
+"""Arguments and results: finding the numbers in containers, and putting gradients back in their shape."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .recording import refuse, settle
+from .tape import Node, Ref, Scalar, Tape, Tensor, owner_of
+
+ndarray, float64 = np.ndarray, np.float64
+
+
+class Leaf:
+    """One differentiable number or array of an argument."""
+
+    __slots__ = ("given", "ref")
+
+    def __init__(self, given: Any, ref: Any) -> None:
+        self.given, self.ref = given, ref
+
+    def gradient(self) -> Any:
+        """What arrived, in the type, shape and dtype of the argument, in memory of its own."""
+        x, ref = self.given, self.ref
+        if type(ref) is Scalar:
+            return type(x)(ref.g)
+        n = ref.n
+        if type(x) is not ndarray:
+            return type(x)(0 if n.g is None else n.g if n.g.__class__ is not ndarray else n.g.item())
+        if n.g is None:
+            return np.zeros(x.shape, x.dtype)
+        if n.own and type(n.g) is ndarray and n.g.base is None and n.g.dtype == x.dtype:
+            return n.g
+        return np.array(n.g, dtype=x.dtype)
+
+    def sync(self) -> None:
+        """The memory of an array argument is the caller's own: nothing to do."""
+
+
+class Box:
+    """A container argument: the program got a copy that holds recorded values; `parts` are (key, Leaf or Box)."""
+
+    __slots__ = ("given", "copied", "parts", "entries")
+
+    def __init__(self, given: Any, copied: Any, parts: list[tuple[Any, Any]]) -> None:
+        self.given, self.copied, self.parts = given, copied, parts
+        self.entries = entries_of(copied)
+
+    def gradient(self) -> Any:
+        """The same container with gradients, and None in place of what is not differentiable."""
+        x = self.given
+        found = {key: part.gradient() for key, part in self.parts}
+        if isinstance(x, dict):
+            r = {key: found.get(key) for key in x}
+            return r if type(x) is dict else rebuilt(x, r)
+        if isinstance(x, (list, tuple)):
+            items = [found.get(i) for i in range(len(x))]
+            return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+        r = copy.copy(x)
+        for field in dataclasses.fields(x):
+            object.__setattr__(r, field.name, found.get(field.name))
+        return r
+
+    def sync(self) -> None:
+        """What the program did to its copy is done to the caller's container."""
+        for _, part in self.parts:
+            part.sync()
+        now, before = entries_of(self.copied), self.entries
+        if len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)):
+            return
+        originals = {id(part.ref if type(part) is Leaf else part.copied): part.given for _, part in self.parts}
+
+        def back(v: Any) -> Any:
+            return originals.get(id(v), v.v if isinstance(v, Ref) else v)
+
+        x = self.given
+        if isinstance(x, dict):
+            items = {k: back(v) for k, v in self.copied.items()}
+            x.clear()
+            x.update(items)
+        elif isinstance(x, list):
+            x[:] = [back(v) for v in self.copied]
+        elif not isinstance(x, tuple):
+            for k, v in vars(self.copied).items():
+                object.__setattr__(x, k, back(v))
+
+
+def entries_of(x: Any) -> list[Any]:
+    """Everything in a container, keys included, in order."""
+    if isinstance(x, dict):
+        return [e for pair in x.items() for e in pair]
+    if isinstance(x, (list, tuple)):
+        return list(x)
+    return [e for pair in sorted(vars(x).items()) for e in pair] if hasattr(x, "__dict__") else []
+
+
+def rebuilt(x: Any, r: dict[Any, Any]) -> Any:
+    y = copy.copy(x)
+    y.clear()
+    y.update(r)
+    return y
+
+
+def enter(x: Any, t: Tape) -> tuple[Any, Any]:
+    """An argument as the program gets it, and its Leaf or Box (None: nothing differentiable in it)."""
+    kind = type(x)
+    if kind is float or kind is float64:
+        n: Any = object.__new__(Scalar)
+        n.v, n.g, n.a, n.b, n.pa, n.pb, n.f, n.s, n.t = x, 0.0, None, None, None, None, None, 0, t
+        return n, Leaf(x, n)
+    if kind is ndarray:
+        if x.dtype.kind == "c":
+            raise TypeError("a complex argument: complex numbers are not recorded yet")
+        if x.dtype.kind != "f":
+            return x, None
+        return leaf(x, t)
+    if isinstance(x, np.floating) or kind is Fraction or kind is Decimal:
+        n = Tensor(x, Node("input", [], 0), t)
+        return n, Leaf(x, n)
+    if isinstance(x, (list, tuple)):
+        return enter_sequence(x, t)
+    if isinstance(x, dict):
+        pairs = {key: enter(v, t) for key, v in x.items()}
+        parts = [(key, part) for key, (_, part) in pairs.items() if part is not None]
+        if not parts:
+            return x, None
+        new = {key: v for key, (v, _) in pairs.items()}
+        copied: Any = new if kind is dict else rebuilt(x, new)
+        return copied, Box(x, copied, parts)
+    if dataclasses.is_dataclass(x) and not isinstance(x, type):
+        return enter_dataclass(x, t)
+    if isinstance(x, ndarray) and x.dtype.kind in "fc":
+        raise TypeError(f"an argument is a {kind.__name__}; pass a plain np.ndarray")
+    if kind.__module__.partition(".")[0] == "cupy":
+        from .devices import session
+
+        session("gpu")
+    return x, None
+
+
+def leaf(x: ndarray, t: Tape) -> tuple[Any, Any]:
+    v = x
+    if 0 in x.strides and x.size > 1:  # a broadcast array: entries share memory, cotangents must not
+        v = x.copy()
+    ref = Tensor(v, Node("input", [], 0), t, True)
+    owner = id(owner_of(x))
+    if any(id(owner_of(other)) == owner for other in t.leaves):
+        t.shared.add(owner)
+    t.leaves.append(x)
+    return ref, Leaf(x, ref)
+
+
+def enter_sequence(x: Any, t: Tape) -> tuple[Any, Any]:
+    pairs = [enter(v, t) for v in x]
+    parts = [(i, part) for i, (_, part) in enumerate(pairs) if part is not None]
+    if not parts:
+        return x, None
+    items = [v for v, _ in pairs]
+    copied = type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+    return copied, Box(x, copied, parts)
+
+
+def enter_dataclass(x: Any, t: Tape) -> tuple[Any, Any]:
+    copied = copy.copy(x)
+    parts = []
+    for field in dataclasses.fields(x):
+        v, part = enter(getattr(x, field.name), t)
+        if part is not None:
+            object.__setattr__(copied, field.name, v)
+            parts.append((field.name, part))
+    return (copied, Box(x, copied, parts)) if parts else (x, None)
+
+
+def leave(x: Any, t: Tape, seen: set[int] | None = None) -> tuple[Any, Any]:
+    """A result as the caller gets it, and where the cotangents of its numbers go (None: nothing recorded in it)."""
+    if seen is None:
+        seen = set()
+    x = settle(x) if type(x) is ndarray else x
+    if isinstance(x, Ref):
+        v = x.v
+        if type(v) is ndarray:
+            owner = id(owner_of(v))
+            if (type(x) is Tensor and x.e) or owner in t.saves or owner in seen:
+                v = v.copy(order="K")
+            seen.add(owner)
+        return v, (x if x.t is t else None)
+    if isinstance(x, (list, tuple)):
+        pairs = [leave(v, t, seen) for v in x]
+        if all(a is b for (a, _), b in zip(pairs, x, strict=True)):
+            return x, None
+        items = [v for v, _ in pairs]
+        y = type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+        return y, [place for _, place in pairs]
+    if isinstance(x, dict):
+        found = {k: leave(v, t, seen) for k, v in x.items()}
+        if all(found[k][0] is x[k] for k in x):
+            return x, None
+        plain = {k: v for k, (v, _) in found.items()}
+        return (plain if type(x) is dict else rebuilt(x, plain)), {k: place for k, (_, place) in found.items()}
+    if dataclasses.is_dataclass(x) and not isinstance(x, type):
+        return leave_dataclass(x, t, seen)
+    return leave_other(x)
+
+
+def leave_dataclass(x: Any, t: Tape, seen: set[int]) -> tuple[Any, Any]:
+    found = {f.name: leave(getattr(x, f.name), t, seen) for f in dataclasses.fields(x)}
+    if all(found[k][0] is getattr(x, k) for k in found):
+        return x, None
+    y = copy.copy(x)
+    for k, (v, _) in found.items():
+        object.__setattr__(y, k, v)
+    return y, {k: place for k, (_, place) in found.items()}
+
+
+def leave_other(x: Any) -> tuple[Any, Any]:
+    if hasattr(x, "__next__"):
+        raise refuse("the function returns an iterator, which would run after the recording", "Return a list.")
+    inside = vars(x).values() if hasattr(x, "__dict__") and not callable(x) else ()
+    if isinstance(x, (set, frozenset)):
+        inside = x  # type: ignore[assignment]
+    if any(isinstance(v, Ref) for v in inside):
+        raise refuse(
+            f"the function returns a {type(x).__name__} that holds recorded values",
+            "Return its numbers in a tuple, a dict or a dataclass.",
+        )
+    return x, None
+
+
+def seed(place: Any, x: Any, cotangent: Any, where: str = "the value") -> list[tuple[Any, Any]]:
+    """Check a cotangent against the value it belongs to; pairs of (recorded value, cotangent)."""
+    if place is None:
+        return []
+    if isinstance(place, Ref):
+        return [(place, checked(x, cotangent, where))]
+    if isinstance(place, list):
+        if not isinstance(cotangent, (list, tuple)) or len(cotangent) != len(place):
+            raise ValueError(f"the cotangent of {where} has to be a sequence of {len(place)} entries")
+        return [
+            pair
+            for i, (p, v, c) in enumerate(zip(place, x, cotangent, strict=True))
+            for pair in seed(p, v, c, f"{where}[{i}]")
+        ]
+    pairs = []
+    for k, p in place.items():
+        inside = isinstance(x, dict)
+        try:
+            c = cotangent[k] if inside else getattr(cotangent, k)
+        except (KeyError, AttributeError, TypeError, IndexError):
+            raise ValueError(f"the cotangent of {where} lacks {k!r}") from None
+        pairs += seed(p, x[k] if inside else getattr(x, k), c, f"{where}[{k!r}]" if inside else f"{where}.{k}")
+    return pairs
+
+
+def checked(x: Any, cotangent: Any, where: str) -> Any:
+    """A cotangent in the shape and dtype of the value `x`."""
+    if type(x) is ndarray or isinstance(x, np.generic) or type(x) is float:
+        try:
+            c = np.asarray(cotangent)
+        except Exception as error:
+            raise ValueError(f"the cotangent of {where} cannot be read as an array: {error}") from None
+        shape = getattr(x, "shape", ())
+        if c.dtype.kind not in "fiub":
+            raise TypeError(f"the cotangent of {where} is {c.dtype}, expected real numbers")
+        if c.shape != shape:
+            raise ValueError(f"the cotangent of {where} has shape {c.shape}, expected {shape}")
+        if type(x) is ndarray:
+            return c.astype(x.dtype)
+        return type(x)(c.item() if c.dtype != np.longdouble else c[()])
+    if isinstance(cotangent, (int, type(x))):
+        return type(x)(cotangent)
+    raise TypeError(f"the cotangent of {where} is a {type(cotangent).__name__}, expected a {type(x).__name__}")
+
+
+def ones(place: Any, x: Any) -> Any:
+    """The default seed: ones in the structure of the value."""
+    if isinstance(place, Ref):
+        return np.ones(x.shape, x.dtype) if type(x) is ndarray else type(x)(1)
+    if isinstance(place, list):
+        return [ones(p, v) for p, v in zip(place, x, strict=True)]
+    if isinstance(place, dict):
+        if isinstance(x, dict):
+            return {k: ones(p, x[k]) for k, p in place.items()}
+        y = copy.copy(x)
+        for k, p in place.items():
+            object.__setattr__(y, k, ones(p, getattr(x, k)))
+        return y
+    return None

@@ -1,0 +1,1 @@
+"""Tests; `python -m tests` runs lint, types and all of them."""
