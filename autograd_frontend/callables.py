@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import rewrite
+from . import operators, rewrite
 from .errors import RecordError
 from .ops.block import OPERATIONS, Operation, find
 from .recording import (
@@ -25,7 +25,6 @@ from .recording import (
 from .tape import Ref, Scalar, Tensor, pass_on
 
 ndarray, float64 = np.ndarray, np.float64
-new = object.__new__
 TABLE: dict[Any, Any] = {}
 METHODS: dict[str, Any] = {}  # of arrays, by name
 PROGRAMS: dict[int, tuple[Any, Any]] = {}  # id of a function -> (weak reference to it, its bound program)
@@ -236,36 +235,51 @@ def method_call(name: str) -> Callable[..., Any]:
 def handler(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
     """What a program calls in place of `call`."""
     if op.elementwise and op.bind is None:
-        return one_operand(op, call) if len(op.operands) == 1 else many_operands(op, call)
+        make = {1: one_operand, 2: two_operands}.get(len(op.operands), many_operands)
+        return make(op, call)
     return any_operation(op, call)
 
 
-def scalar_rule(op: Operation) -> Callable[[Scalar, Any], None]:
-    """The `f` of a scalar node with one operand `a`, whose value is `pa`."""
-    from .eager import scalar_sweep
-
-    if "scalar" not in op.sweeps:
-        op.sweeps["scalar"] = scalar_sweep(op, True, False)
-    return op.sweeps["scalar"]  # type: ignore[no-any-return]
-
-
 def one_operand(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
-    f = scalar_rule(op)
+    if "scalar" not in op.sweeps:
+        op.sweeps["scalar"] = operators.scalar_sweep(op, True)
+    f = op.sweeps["scalar"]
     general = many_operands(op, call)
+    array = operators.one_operand(op, call, lambda op, call, x, s: general(x))
 
     def handle(*args: Any, **kwargs: Any) -> Any:
-        x = args[0] if len(args) == 1 and not kwargs else None
-        if type(x) is not Scalar or not x.t.live:
+        if len(args) != 1 or kwargs:
             return general(*args, **kwargs)
-        n = new(Scalar)
-        n.pa = v = x.v
-        n.v = v = call(v)
+        x = args[0]
+        if type(x) is not Scalar or not x.t.live:
+            return array(x)
+        u = x.v
+        v = call(u)
         if type(v) is not float and type(v) is not float64:
-            return general(*args)
-        n.g, n.a, n.b, n.pb, n.f, n.s = 0.0, x, None, None, f, site()
+            return general(x)
+        n = Scalar()
+        n.v = v
+        n.g = 0.0
+        n.a = x
+        n.b = None
+        n.pa = u
+        n.pb = None
+        n.f = f
+        n.s = site()
         n.t = t = x.t
         t.append(n)
         return n
+
+    handle.__name__ = op.name
+    return handle
+
+
+def two_operands(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
+    general = many_operands(op, call)
+    fast = operators.two_operands(op, "call(x, y)", call, lambda op, call, a, b, s: general(a, b), False)
+
+    def handle(*args: Any, **kwargs: Any) -> Any:
+        return fast(*args) if len(args) == 2 and not kwargs else general(*args, **kwargs)
 
     handle.__name__ = op.name
     return handle

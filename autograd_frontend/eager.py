@@ -16,8 +16,8 @@ import numpy as np
 from .callables import of, overloaded
 from .ops import arithmetic as blocks
 from .ops import linalg
+from .operators import two_operands
 from .ops.block import Operation
-from .ops.plain import FLOATS, PLAIN
 from .recording import (
     ACTIVE, adopt, depends, emit, into, lifted, protect, read, refuse, settle, site, tape_of, value, write,
 )  # fmt: skip
@@ -25,65 +25,6 @@ from .tape import Ref, Scalar, Tensor
 
 ndarray, float64 = np.ndarray, np.float64
 NUMBERS = (int, float, complex, np.generic, ndarray, list, tuple, str, bytes)
-
-TEMPLATE = """
-def {name}(a, b, s=0):
-    k = type(b)
-    if type(a) is Scalar:
-        if k is Scalar:
-            t = a.t
-            if b.t is t:
-                n = Scalar()
-                x = a.v
-                y = b.v
-                n.v = {expression}
-                n.g = 0.0
-                n.a = a
-                n.b = b
-                n.f = {both}
-                n.s = s
-                n.t = t
-                {both_factors}
-                t.append(n)
-                return n
-        elif k is float or k is int or k is float64:
-            n = Scalar()
-            x = a.v
-            y = b
-            n.v = {expression}
-            n.g = 0.0
-            n.a = a
-            n.b = None
-            n.f = {left}
-            n.s = s
-            n.t = t = a.t
-            {left_factor}
-            t.append(n)
-            return n
-    elif k is Scalar:
-        k = type(a)
-        if k is float or k is int or k is float64:
-            n = Scalar()
-            x = a
-            y = b.v
-            n.v = {expression}
-            n.g = 0.0
-            n.a = {right_a}
-            n.b = {right_b}
-            n.f = {right}
-            n.s = s
-            n.t = t = b.t
-            {right_factor}
-            t.append(n)
-            return n
-    elif k is float or k is int:
-        k = type(a)
-        if k is float or k is int:
-            x = a
-            y = b
-            return {expression}
-    return binary(op, call, a, b, s)
-"""
 
 COMPARE = """
 def {name}(a, b):
@@ -97,49 +38,6 @@ def {name}(a, b):
         return a {sign} b
     return compare(call, a, b)
 """
-
-
-def scalar_sweep(op: Operation, left: bool, right: bool) -> Callable[[Scalar, Any], None]:
-    """The `f` of a scalar node of a two-operand operation: its rules on the operands' values `pa` and `pb`.
-
-    Python arithmetic raises where IEEE has an answer; the rule is then repeated on float64 scalars.
-    """
-    names = {0: "x", 1: "y", -1: "v"}
-    lines = ["def f(n, g):", " x = n.pa; y = n.pb; v = n.v", " try:"]
-    again = [" except (ArithmeticError, ValueError):", "  x, y, v = float64(x), float64(y), float64(v)"]
-    for i, on in enumerate((left, right)):
-        if on:
-            args = ", ".join(names[k] for k in op.pulls[i].needs)
-            lines.append(f"  d{i} = rule{i}(FLOATS, g, {args})")
-            again.append(f"  d{i} = rule{i}(PLAIN, g, {args})")
-    ends = [f" n.{'ab'[i]}.g = n.{'ab'[i]}.g + d{i}" for i, on in enumerate((left, right)) if on]
-    space = {"FLOATS": FLOATS, "PLAIN": PLAIN, "float64": float64}
-    space.update((f"rule{i}", rule.function) for i, rule in enumerate(op.pulls))
-    exec("\n".join(lines + again + ends), space)  # noqa: S102
-    return space["f"]  # type: ignore[return-value]
-
-
-def two_operand(op: Operation, expression: str, call: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """An operator with its fast path for recorded floats."""
-    parts: dict[str, str] = {"name": op.name, "expression": expression}
-    space: dict[str, Any] = {
-        "Scalar": Scalar, "new": object.__new__, "float64": float64, "binary": binary, "op": op, "call": call,
-    }  # fmt: skip
-    if op.scalars:
-        da, db = op.scalars
-        parts |= {"both": "None", "left": "None", "right": "None", "right_a": "b", "right_b": "None"}
-        parts |= {"both_factors": f"n.pa = {da}; n.pb = {db}", "left_factor": f"n.pa = {da}"}
-        parts["right_factor"] = f"n.pa = {db}"
-    else:
-        space |= {"both": scalar_sweep(op, True, True), "left": scalar_sweep(op, True, False)}
-        space["right"] = scalar_sweep(op, False, True)
-        parts |= {"both": "both", "left": "left", "right": "right", "right_a": "None", "right_b": "b"}
-        keep = "n.pa = x; n.pb = y"
-        if op.name == "pow":
-            keep += "\n            if type(n.v) is complex: return binary(op, call, a, b, s)"
-        parts |= {"both_factors": keep.replace("\n", "\n    "), "left_factor": keep, "right_factor": keep}
-    exec(TEMPLATE.format(**parts), space)  # noqa: S102
-    return space[op.name]  # type: ignore[no-any-return]
 
 
 def binary(op: Operation | None, call: Callable[[Any, Any], Any], a: Any, b: Any, s: Any = 0) -> Any:
@@ -336,12 +234,12 @@ class Eager:
     getitem, store, iter, truth = map(staticmethod, (getitem, store, iterate, truth))
     index = Index()
     neg, pos, invert = map(staticmethod, (neg, pos, invert))
-    add = staticmethod(two_operand(blocks.add, "x + y", operator.add))
-    sub = staticmethod(two_operand(blocks.sub, "x - y", operator.sub))
-    mul = staticmethod(two_operand(blocks.mul, "x * y", operator.mul))
-    div = staticmethod(two_operand(blocks.div, "x / y", operator.truediv))
-    pow = staticmethod(two_operand(blocks.pow_, "x ** y", operator.pow))
-    mod = staticmethod(two_operand(blocks.mod, "x % y", operator.mod))
+    add = staticmethod(two_operands(blocks.add, "x + y", operator.add, binary, True))
+    sub = staticmethod(two_operands(blocks.sub, "x - y", operator.sub, binary, True))
+    mul = staticmethod(two_operands(blocks.mul, "x * y", operator.mul, binary, True))
+    div = staticmethod(two_operands(blocks.div, "x / y", operator.truediv, binary, True))
+    pow = staticmethod(two_operands(blocks.pow_, "x ** y", operator.pow, binary, True))
+    mod = staticmethod(two_operands(blocks.mod, "x % y", operator.mod, binary, True))
     matmul = staticmethod(generic(linalg.matmul, operator.matmul))
     floordiv = staticmethod(generic(None, operator.floordiv))
     lshift, rshift, bitand, bitor, bitxor = (

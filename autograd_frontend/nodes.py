@@ -30,14 +30,15 @@ LITERALS = (*NUMBERS, cst.SimpleString, cst.Ellipsis)
 ATOMS = (cst.Call, cst.Name, *NUMBERS)  # parentheses around these say nothing
 DISPLAYS = (cst.Tuple, cst.List)
 # Nothing under these is rewritten, and not rebuilding them is a third of the time.
-ASIDE = frozenset([
+ASIDE: frozenset[type[cst.CSTNode]] = frozenset([
     cst.SimpleWhitespace, cst.TrailingWhitespace, cst.ParenthesizedWhitespace, cst.EmptyLine, cst.Newline,
     cst.Comment, cst.Name, *LITERALS, cst.Comma, cst.LeftParen, cst.RightParen, cst.LeftSquareBracket,
     cst.RightSquareBracket, cst.Dot, cst.Annotation, cst.Import, cst.ImportFrom, cst.Global, cst.Nonlocal,
     cst.MatchValue, cst.MatchMapping, cst.MatchClass, cst.MatchList, cst.MatchTuple, cst.MatchOr, cst.MatchAs,
-    cst.MatchSingleton, cst.TypeAlias, cst.TypeParameters, *BINARY, *INPLACE, *COMPARE, *UNARY,
+    cst.MatchSingleton, *BINARY, *INPLACE, *COMPARE, *UNARY,
 ])  # fmt: skip
-OWN_FRAME = (cst.GeneratorExp, cst.ListComp, cst.SetComp, cst.DictComp)
+ASIDE |= {getattr(cst, name) for name in ("TypeAlias", "TypeParameters")}  # no exported names
+OWN_FRAME: tuple[type[cst.CSTNode], ...] = (cst.GeneratorExp, cst.ListComp, cst.SetComp, cst.DictComp)
 if sys.version_info >= (3, 12):
     OWN_FRAME = (cst.GeneratorExp,)  # the others are inlined
 SCOPES = frozenset([cst.FunctionDef, cst.Lambda, cst.ClassDef, *OWN_FRAME])
@@ -47,6 +48,7 @@ Small = cst.BaseSmallStatement
 
 
 def arg(value: Expr) -> cst.Arg:
+    """A positional argument: without the parentheses it no longer needs, with those it needs now."""
     if isinstance(value, ATOMS):
         value = value.with_changes(lpar=(), rpar=()) if value.lpar else value
     elif isinstance(value, (cst.Tuple, cst.Yield, cst.NamedExpr)) and not value.lpar:
@@ -55,10 +57,12 @@ def arg(value: Expr) -> cst.Arg:
 
 
 def parenthesized(value: Any) -> Any:
+    """(value)."""
     return value.with_changes(lpar=(cst.LeftParen(),), rpar=(cst.RightParen(),))
 
 
 def assignment(target: Any, value: Expr) -> Small:
+    """target = value."""
     return cst.Assign([cst.AssignTarget(target)], value)
 
 
@@ -74,10 +78,12 @@ def subscripts(target: Expr) -> Iterator[cst.CSTNode]:
 
 
 def has_subscript(target: Expr) -> bool:
+    """Whether a part of the target is stored through ops."""
     return any(isinstance(node, cst.Subscript) for node in subscripts(target))
 
 
 def literal(node: Expr) -> bool:
+    """Whether the node is a constant, perhaps with a sign."""
     if isinstance(node, cst.UnaryOperation):
         return isinstance(node.operator, (cst.Minus, cst.Plus)) and isinstance(node.expression, NUMBERS)
     if isinstance(node, cst.ConcatenatedString):
@@ -104,6 +110,7 @@ def names_in(node: cst.CSTNode | None) -> set[str] | None:
 
 
 def all_names(parts: Iterable[cst.CSTNode | None]) -> set[str] | None:
+    """The names in all of them, or None where one of them is more than names."""
     found: set[str] = set()
     for part in parts:
         names = names_in(part)

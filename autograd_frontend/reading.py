@@ -9,15 +9,27 @@ from typing import Any, ClassVar, NoReturn
 
 from .errors import Place, RecordError
 
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "mod",
+    ast.Pow: "pow", ast.MatMult: "matmul", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitAnd: "bitand",
+    ast.BitOr: "bitor", ast.BitXor: "bitxor",
+}  # fmt: skip
+INPLACE: dict[type[ast.operator], str] = {
+    ast.Add: "iadd", ast.Sub: "isub", ast.Mult: "imul", ast.Div: "idiv", ast.FloorDiv: "ifloordiv", ast.Mod: "imod",
+    ast.Pow: "ipow", ast.MatMult: "imatmul", ast.LShift: "ilshift", ast.RShift: "irshift", ast.BitAnd: "iand",
+    ast.BitOr: "ior", ast.BitXor: "ixor",
+}  # fmt: skip
+UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
+}  # fmt: skip
 # Calls that are recorded, and so know where they stand.
-SITED = frozenset(
-    "add sub mul div floordiv mod pow matmul lshift rshift bitand bitor bitxor neg pos invert getitem store"
-    " iadd isub imul idiv ifloordiv imod ipow imatmul ilshift irshift iand ior ixor".split()
-)
+SITED = frozenset([*BINARY.values(), *INPLACE.values(), *UNARY.values(), "getitem", "store"])
 
 # Refusals: the reason, and what to write instead.
 ASYNC = "a coroutine cannot be recorded", "Write it as a plain function and await outside of it."
 GLOBAL = "a recorded value would stay behind in a global variable", "Return it, and assign it outside."
+LOCALS = "the local variables of the program are not only those of the function", "Name the variables you need."
 IN_COMPREHENSION = "a subscript as the target of a comprehension", "Write a for loop, or assign to a name."
 IN_ITERABLE = "a chained comparison in the iterable of a comprehension", "Compute the iterable in a line before."
 IN_CLASS = "a temporary variable for this would become an attribute of the class", "Move it out of the class body."
@@ -63,9 +75,9 @@ class Walk:
 
     ops, temporaries: the names the program added. filename: of the function. first_site: id of the first site.
     sites: what is known of each recording call. targets: what each expression is bound to, by id of its node in the
-    function. names: the same by position. function, first, in_class, in_iterable, globals: where we are (first: the first parameter).
-
-    rules, statements, fields_of: how nodes, statements and single fields are read where it is not all the same.
+    function. names: the same by position. function, first, in_class, in_iterable,
+    globals: where we are; first is the first parameter.
+    rules, statements, fields_of: how nodes, statements and fields are read that are not the same in both.
     """
 
     rules: ClassVar[dict[type[ast.AST], Rule]] = {}
@@ -213,3 +225,11 @@ class Walk:
         self.targets[id(value)] = target
         self.names[span(value)] = target
 
+    def bind_all(self, old: ast.Assign) -> None:
+        target, value = old.targets[0], old.value
+        pairs = [(target, value)]
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            pairs = list(zip(target.elts, value.elts, strict=True))
+        for one, part in pairs:
+            if isinstance(one, (ast.Name, ast.Attribute, ast.Subscript)):
+                self.bind(one, part)

@@ -13,31 +13,21 @@ from typing import Any
 
 from .reading import (
     ASYNC,
+    BINARY,
+    COMPARE,
     GLOBAL,
     IN_ANNOTATED,
     IN_COMPREHENSION,
     IN_ITERABLE,
     IN_WITH,
+    INPLACE,
+    LOCALS,
+    UNARY,
     Walk,
     locate,
     signed,
     stores,
 )
-
-BINARY: dict[type[ast.operator], str] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "mod",
-    ast.Pow: "pow", ast.MatMult: "matmul", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitAnd: "bitand",
-    ast.BitOr: "bitor", ast.BitXor: "bitxor",
-}  # fmt: skip
-INPLACE: dict[type[ast.operator], str] = {
-    ast.Add: "iadd", ast.Sub: "isub", ast.Mult: "imul", ast.Div: "idiv", ast.FloorDiv: "ifloordiv", ast.Mod: "imod",
-    ast.Pow: "ipow", ast.MatMult: "imatmul", ast.LShift: "ilshift", ast.RShift: "irshift", ast.BitAnd: "iand",
-    ast.BitOr: "ior", ast.BitXor: "ixor",
-}  # fmt: skip
-UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
-COMPARE: dict[type[ast.cmpop], str] = {
-    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
-}  # fmt: skip
 
 
 class Reader(Walk):
@@ -115,9 +105,12 @@ class Reader(Walk):
     def call(self, old: ast.Call, new: Any) -> None:
         if not isinstance(new, ast.Call):
             self.differ(old)
-        if isinstance(old.func, ast.Name) and old.func.id == "super" and not old.args and not old.keywords:
-            self.super(old, new)
-            return
+        if isinstance(old.func, ast.Name) and not old.args and not old.keywords:
+            if old.func.id in ("locals", "vars", "dir"):
+                self.refuse(LOCALS, old)
+            if old.func.id == "super":
+                self.super(old, new)
+                return
         (func,) = self.op(new.func, "of", old, 1)
         new.func, call = func, new.func
         self.fields(old, new)
@@ -304,15 +297,6 @@ class Reader(Walk):
             held = self.temporary(new.targets[0], old.value)
             for one in old.targets:
                 self.deliver(one, held, rest, old)
-
-    def bind_all(self, old: ast.Assign) -> None:
-        target, value = old.targets[0], old.value
-        pairs = [(target, value)]
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-            pairs = list(zip(target.elts, value.elts, strict=True))
-        for one, part in pairs:
-            if isinstance(one, (ast.Name, ast.Attribute, ast.Subscript)):
-                self.bind(one, part)
 
     def augmented(self, old: ast.AugAssign, rest: Iterator[Any]) -> None:
         new, target = self.next(old, rest), old.target

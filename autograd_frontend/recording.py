@@ -14,7 +14,9 @@ import numpy as np
 from .errors import Place, RecordError
 from .ops.block import LIKE, RESULT, Operation, like
 from .rewrite import place_of
-from .tape import Node, Ref, Scalar, Store, Tape, Tensor, View, owner_of, repeats, sweep_edges
+from .tape import (
+    Node, Ref, Scalar, Store, Tape, Tensor, View, node, owner_of, repeats, sweep_edges, tensor,
+)  # fmt: skip
 
 ndarray, float64 = np.ndarray, np.float64
 new = object.__new__
@@ -51,7 +53,7 @@ def lifted(x: Any) -> Any:
             found = t.adopted.get(id(owner_of(x)))
             if found is not None:
                 owner, n = found
-                return Tensor(x, n if x is owner else place_in(n, owner, x), t, True)
+                return tensor(x, n if x is owner else place_in(n, owner, x), t, True)
     return x
 
 
@@ -132,9 +134,9 @@ def handle(name: str, v: Any, edges: list[Any], s: Any, t: Tape) -> Any:
         t.append(n)
         return n
     if recordable(v, s):
-        node = Node(name, edges, s)
-        t.append(node)
-        return Tensor(v, node, t)
+        n = node(name, edges, s)
+        t.append(n)
+        return tensor(v, n, t)
     return v
 
 
@@ -173,14 +175,15 @@ def edges_of(op: Operation, v: Any, operands: Any, attributes: Any, t: Tape) -> 
             if rule.needs:
                 gather(rule.needs, saved, v, operands, attributes, t)
             if kind is Scalar:
-                fit = (None, None, rule.strict) if shape is not None else None
-                edges.append([x, rule.function, fit, saved])
+                edges.append([x, rule.function, (None, None, rule.strict) if shape is not None else None, saved])
             else:
                 xv = x.v
-                fit = None
+                fit: Any = None
                 if type(xv) is ndarray or isinstance(xv, np.generic):
-                    if rule.strict or not op.elementwise or xv.shape != shape or xv.dtype != dtype:
+                    if not op.elementwise or xv.shape != shape or xv.dtype != dtype:
                         fit = (xv.shape, xv.dtype, rule.strict)
+                    elif rule.strict:
+                        fit = True
                 edges.append([x.n, rule.function, fit, saved])
     return edges
 
@@ -211,8 +214,8 @@ def gather(needs: Any, saved: list[Any], v: Any, operands: Any, attributes: Any,
         else:
             x = attributes[name]
         saved.append(x)
-    if arrays:
-        t.save(saved, exposed)
+    if arrays and exposed:
+        t.exposed.append(saved)
 
 
 def note_memory(x: Tensor) -> None:
@@ -225,7 +228,7 @@ def note_memory(x: Tensor) -> None:
 def view_of(x: Tensor, v: ndarray, call: Callable[..., Any], args: Any, kwargs: Any = None) -> Tensor:
     """The handle of a view `v = call(x.v, *args)`; it shares memory and cotangent with `x`."""
     note_memory(x)
-    return Tensor(v, View(x.n, call, args, kwargs), x.t, x.e)
+    return tensor(v, View(x.n, call, args, kwargs), x.t, x.e)
 
 
 def shares(v: Any, x: Any) -> bool:
@@ -280,10 +283,10 @@ def read(x: Tensor, key: Any, s: Any) -> Any:
     if kind is ndarray and v.base is not None and shares(v, x.v):
         return view_of(x, v, take, (key,))
     note_memory(x)
-    g = Gather("getitem", [], s)
+    g: Any = node("getitem", [], s, Gather)
     g.place, g.key = x.n, frozen(key)
     x.t.append(g)
-    return Tensor(v, g, x.t)
+    return tensor(v, g, x.t)
 
 
 def take(m: Any, key: Any) -> Any:
@@ -314,7 +317,7 @@ def adopt(x: ndarray, t: Tape, s: Any) -> Tensor:
             "Store into an array of its own, for instance a copy.",
             s,
         )
-    n = Node("memory", [], s)
+    n = node("memory", [], s)
     n.like = (owner.shape, owner.dtype, owner.strides)
     t.adopted[id(owner)] = (owner, n)
     return lifted(x)
@@ -384,6 +387,8 @@ def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any,
     if any(-1 in rule.needs for rule in op.pulls):  # stands for the result until there is one
         result = np.broadcast_to(np.empty((), x.v.dtype), x.v.shape)
     edges = edges_of(op, result, operands, attributes, t)
+    for edge in edges:
+        t.note(edge[3])
     before_write(x, s)
     call()
     for edge in edges:
@@ -391,7 +396,8 @@ def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any,
         for i, y in enumerate(saved):
             if y is result and result is not x.v:
                 saved[i] = x.v
-                t.save(saved, x.e)
-    n = Node(op.name, edges, s)
+                if x.e:
+                    t.exposed.append(saved)
+    n = node(op.name, edges, s)
     t.append(n)
     t.append(Store(x.n, Ellipsis, n, None, s))

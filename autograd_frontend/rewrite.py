@@ -10,12 +10,11 @@ import ast
 import itertools
 import linecache
 import re
-import sys
 import threading
 import types
 from collections.abc import Iterator
 
-from . import recipe, source
+from . import reading, recipe, source
 from .errors import Place, RecordError
 
 
@@ -33,8 +32,8 @@ class Program:
 
 
 _PROGRAMS: dict[int, Program] = {}  # by id of the original code
-_NAMES: dict[int, tuple[types.CodeType, dict[recipe.Span, ast.AST]]] = {}  # by id of each code object of a program
-_SITES: list[tuple[str, recipe.Site]] = [("", (0, "", None))]
+_NAMES: dict[int, tuple[types.CodeType, dict[reading.Span, ast.AST]]] = {}  # by id of each code object of a program
+_SITES: list[tuple[str, reading.Site]] = [("", (0, "", None))]
 _LOCK = threading.Lock()
 
 
@@ -55,7 +54,7 @@ def program_of(fn: types.FunctionType) -> Program:
 def bind(fn: types.FunctionType, ops: object) -> types.MethodType:
     """The program of `fn` run under `ops`: with the globals, cells and defaults of `fn` themselves."""
     code = program_of(fn).code
-    cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
+    cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
     closure = tuple(cells[name] for name in code.co_freevars)
     new = types.FunctionType(code, fn.__globals__, fn.__name__, fn.__defaults__, closure)
     new.__kwdefaults__ = fn.__kwdefaults__
@@ -75,8 +74,8 @@ def place_of(site: int | tuple[types.CodeType, int]) -> Place:
         return Place(filename, line, function, linecache.getline(filename, line), _text(target))
     code, offset = site
     position = next(itertools.islice(code.co_positions(), max(offset, 0) // 2, None), (None, None, None, None))
-    line, end, column, last = position
-    line = line or code.co_firstlineno
+    first, end, column, last = position
+    line = first or code.co_firstlineno
     _, names = _NAMES.get(id(code), (code, {}))
     return source.place(code, line, _text(names.get((line, end, column or 0, last))))
 
@@ -158,6 +157,3 @@ def _steady(code: types.CodeType) -> set[str]:
         shared.update(inner.co_cellvars, inner.co_freevars, inner.co_names)
     return local - shared
 
-
-if sys.version_info < (3, 11):
-    raise ImportError("autograd_frontend needs Python 3.11")

@@ -1,7 +1,6 @@
 """Finds the source of a function, and proves it is: compiled in the same surroundings it gives the same code."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -64,6 +63,7 @@ def find(fn: types.FunctionType) -> Source:
 
 
 def place(code: types.CodeType, line: int, name: str = "") -> Place:
+    """A line of a function, with its text."""
     return Place(code.co_filename, line, code.co_name, linecache.getline(code.co_filename, line), name)
 
 
@@ -160,7 +160,8 @@ def compile_like(code: types.CodeType, node: Function, imported: Iterable[str] =
     outer.name = WRAPPER
     bare = _bare(node)
     outer.body[1].body = [bare if isinstance(bare, ast.stmt) else ast.copy_location(ast.Expr(bare), bare)]
-    compiled = compile(wrapper, code.co_filename, "exec", flags=code.co_flags & FUTURES, dont_inherit=True)
+    flags = code.co_flags & FUTURES
+    compiled: types.CodeType = compile(wrapper, code.co_filename, "exec", flags=flags, dont_inherit=True)
     for _ in range(3):
         compiled = next(inner for inner in compiled.co_consts if isinstance(inner, types.CodeType))
     return compiled
@@ -169,7 +170,7 @@ def compile_like(code: types.CodeType, node: Function, imported: Iterable[str] =
 def _class_name(code: types.CodeType) -> str:
     """The innermost class around the function, with underscores: they mangle as it does and hide no other name."""
     parts = code.co_qualname.split(".")
-    classes = [part for part, after in zip(parts, parts[1:]) if part != "<locals>" != after]
+    classes = [part for part, after in zip(parts, parts[1:], strict=False) if part != "<locals>" != after]
     return "_____" + (classes[-1] if classes and classes[-1].isidentifier() else "")
 
 
@@ -188,7 +189,7 @@ def _bare(node: Function) -> Function:
         # one in the place of each decorator: the first one's line is where the code starts
         bare.decorator_list = [ast.copy_location(ast.Constant(None), old) for old in bare.decorator_list]
         if hasattr(bare, "type_params"):
-            bare.type_params = []
+            bare.type_params = []  # pyright: ignore[reportAttributeAccessIssue]
     return bare
 
 

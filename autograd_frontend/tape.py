@@ -14,60 +14,68 @@ entry therefore cost one entry, forward and backward.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .ops.plain import PLAIN, quiet_sum
 
-ndarray, float64 = np.ndarray, np.float64
-new = object.__new__
+ndarray, float64, vdot, add = np.ndarray, np.float64, np.vdot, np.add
 
 
 class Tape(list[Any]):
     """The nodes of one recording, in the order they were recorded."""
 
-    __slots__ = ("live", "saves", "exposed", "adopted", "leaves", "shared")
+    __slots__ = ("live", "saves", "indexed", "exposed", "adopted", "leaves", "shared")
 
     def __init__(self) -> None:
         self.live = True  # the recorded function is still running
-        self.saves: dict[int, list[list[Any]]] = {}  # owner of memory (id) -> saved operands that lie in it
-        self.exposed: list[list[Any]] = []  # saved operands in memory that the caller can write into
+        self.saves: dict[int, list[Any]] = {}  # owner of memory (id) -> saved operands that lie in it
+        self.indexed = 0
+        self.exposed: list[Any] = []  # saved operands in memory that the caller can write into
         self.adopted: dict[int, tuple[ndarray, Node]] = {}  # plain arrays that hold recorded values
         self.leaves: list[Any] = []
         self.shared: set[int] = set()  # memory that two arguments share
 
-    def save(self, operands: list[Any], exposed: bool) -> None:
-        """Remember that the arrays among `operands` are needed as they are now."""
-        for x in operands:
-            if type(x) is ndarray:
-                owner = id(owner_of(x))
-                found = self.saves.get(owner)
-                if found is None:
-                    self.saves[owner] = [operands]
-                else:
-                    found.append(operands)
-                if exposed:
-                    self.exposed.append(operands)
+    def catch_up(self) -> None:
+        """Note which memory the operands saved since the last time lie in. Only writes need to know."""
+        for k in range(self.indexed, len(self)):
+            n = self[k]
+            if type(n) is Pair:
+                self.note(n)
+                continue
+            edges = n.a if type(n) is Scalar else getattr(n, "edges", None)
+            if type(edges) is list:
+                for edge in edges:
+                    self.note(edge[3])
+        self.indexed = len(self)
+
+    def note(self, saved: Any) -> None:
+        for x, _ in saved_arrays(saved):
+            self.saves.setdefault(id(owner_of(x)), []).append(saved)
 
     def protect(self, x: ndarray) -> None:
         """The memory of `x` is about to be written: what was saved from it is copied first, once."""
+        if self.indexed != len(self):
+            self.catch_up()
         owner = owner_of(x)
-        for operands in self.saves.pop(id(owner), ()):
-            for i, y in enumerate(operands):
-                if type(y) is ndarray and owner_of(y) is owner:
-                    operands[i] = y.copy()
+        for saved in self.saves.pop(id(owner), ()):
+            for y, put in saved_arrays(saved):
+                if owner_of(y) is owner:
+                    put(y.copy())
 
     def shield(self) -> None:
         """The caller is about to run: copy what was saved from memory within its reach (each array once)."""
+        self.catch_up()
         copies: dict[int, tuple[ndarray, ndarray]] = {}
-        for operands in self.exposed:
-            for i, x in enumerate(operands):
-                if type(x) is ndarray and id(owner_of(x)) in self.saves:
+        for saved in self.exposed:
+            for x, put in saved_arrays(saved):
+                if id(owner_of(x)) in self.saves:
                     if id(x) not in copies:
                         copies[id(x)] = (x, x.copy())
-                    operands[i] = copies[id(x)][1]
+                    put(copies[id(x)][1])
         self.exposed.clear()
 
     def finish(self) -> None:
@@ -122,8 +130,15 @@ class Tensor(Ref):
     n: Any
     e: bool
 
-    def __init__(self, v: Any, n: Any, t: Tape, e: bool = False) -> None:
-        self.v, self.n, self.t, self.e = v, n, t, e
+
+
+def tensor(v: Any, n: Any, t: Tape, e: bool = False) -> Tensor:
+    x = Tensor()
+    x.v = v
+    x.n = n
+    x.t = t
+    x.e = e
+    return x
 
 
 class Node:
@@ -135,11 +150,9 @@ class Node:
 
     __slots__ = ("g", "own", "edges", "s", "op", "like")
 
-    def __init__(self, op: str, edges: list[Any], s: Any) -> None:
-        self.g: Any = None
-        self.own = 0
-        self.op, self.edges, self.s = op, edges, s
-        self.like: Any = None
+    g: Any
+    own: int
+    like: Any
 
     def sweep(self) -> None:
         g = self.g
@@ -159,6 +172,49 @@ class Node:
     def silent(self) -> bool:
         """Nothing has arrived, so there is nothing to hand on or to clear."""
         return self.g is None
+
+
+def node(op: str, edges: list[Any], s: Any, kind: type[Node] = Node) -> Node:
+    n = kind()
+    n.g = None
+    n.own = 0
+    n.op = op
+    n.edges = edges
+    n.s = s
+    n.like = None
+    return n
+
+
+class Pair(Node):
+    """An elementwise operation of one or two operands: places `a`, `b`, saved operands `x`, `y` and result `v`."""
+
+    __slots__ = ("a", "b", "x", "y", "v", "fa", "fb")
+    a: Any
+    b: Any
+    x: Any
+    y: Any
+    v: Any
+    fa: Any
+    fb: Any
+
+    def sweep(self) -> None:
+        g = self.g
+        if g is not None:
+            self.g = None
+            self.op.back(self, g)
+
+
+def saved_arrays(saved: Any) -> Iterator[tuple[ndarray, Callable[[ndarray], None]]]:
+    """The arrays that a node saved (a list, or a Pair), each with what puts another one in its place."""
+    if type(saved) is Pair:
+        for name in ("x", "y", "v"):
+            x = getattr(saved, name)
+            if type(x) is ndarray:
+                yield x, partial(setattr, saved, name)
+    else:
+        for i, x in enumerate(saved):
+            if type(x) is ndarray:
+                yield x, partial(saved.__setitem__, i)
 
 
 class View:
@@ -259,9 +315,28 @@ def pass_on(edges: Any, g: Any) -> None:
     """Hand the cotangent `g` of an operation to its inputs by the operation's rules."""
     for place, rule, fit, saved in edges:
         d = rule(PLAIN, g, *saved)
-        if fit is not None:
+        if fit is True:  # the operand has the shape and dtype of the result
+            check = d.dot(d) if d.ndim == 1 else vdot(d, d)
+            if check != check:
+                d = strong_zero(d, g)
+        elif fit is not None:
             d = fitted(d, g, fit)
-        add_to(place, d)
+        if type(place) is Node:
+            h = place.g
+            if h is None:
+                place.g = d
+            elif place.own:
+                add(h, d, h)
+            else:
+                place.g = h = h + d
+                place.own = type(h) is ndarray
+        else:
+            add_to(place, d)
+
+
+def strong_zero(d: Any, g: Any) -> Any:
+    """`d` with exact zeros where the cotangent `g` is zero, if it has a NaN there."""
+    return PLAIN.where(g == 0, 0, d) if has_nan(d) else d
 
 
 def sweep_edges(n: Scalar, g: Any) -> None:
@@ -272,8 +347,8 @@ def sweep_edges(n: Scalar, g: Any) -> None:
 def fitted(d: Any, g: Any, fit: Any) -> Any:
     """`d` with exact zeros where `g` is zero (strong zero), summed to the operand's shape, in its dtype."""
     shape, dtype, strict = fit
-    if strict and has_nan(d):
-        d = PLAIN.where(g == 0, 0, d)
+    if strict:
+        d = strong_zero(d, g)
     if shape is None:  # the operand is a Scalar
         return quiet_sum(d)
     if type(d) is ndarray or type(d) is float64:
@@ -289,11 +364,8 @@ def fitted(d: Any, g: Any, fit: Any) -> Any:
 def has_nan(d: Any) -> bool:
     """Whether there is a NaN, at the cost of one pass and no temporary where BLAS can do it."""
     if type(d) is ndarray:
-        if d.dtype == float64 or d.dtype == np.float32:
-            d = np.vdot(d, d)
-        else:
-            return bool(np.isnan(d).any()) if d.dtype != object else False
-    return d != d
+        return bool(np.isnan(vdot(d, d)) and np.isnan(d).any()) if d.dtype != object else False
+    return bool(d != d)
 
 
 def unbroadcast(d: Any, shape: tuple[int, ...]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .recording import refuse, settle
-from .tape import Node, Ref, Scalar, Tape, Tensor, owner_of
+from .tape import Ref, Scalar, Tape, Tensor, node, owner_of, tensor
 
 ndarray, float64 = np.ndarray, np.float64
 
@@ -120,7 +120,7 @@ def enter(x: Any, t: Tape) -> tuple[Any, Any]:
             return x, None
         return leaf(x, t)
     if isinstance(x, np.floating) or kind is Fraction or kind is Decimal:
-        n = Tensor(x, Node("input", [], 0), t)
+        n = tensor(x, node("input", [], 0), t)
         return n, Leaf(x, n)
     if isinstance(x, (list, tuple)):
         return enter_sequence(x, t)
@@ -147,7 +147,7 @@ def leaf(x: ndarray, t: Tape) -> tuple[Any, Any]:
     v = x
     if 0 in x.strides and x.size > 1:  # a broadcast array: entries share memory, cotangents must not
         v = x.copy()
-    ref = Tensor(v, Node("input", [], 0), t, True)
+    ref = tensor(v, node("input", [], 0), t, True)
     owner = id(owner_of(x))
     if any(id(owner_of(other)) == owner for other in t.leaves):
         t.shared.add(owner)
@@ -185,6 +185,7 @@ def leave(x: Any, t: Tape, seen: set[int] | None = None) -> tuple[Any, Any]:
         v = x.v
         if type(v) is ndarray:
             owner = id(owner_of(v))
+            t.catch_up()
             if (type(x) is Tensor and x.e) or owner in t.saves or owner in seen:
                 v = v.copy(order="K")
             seen.add(owner)

@@ -6,8 +6,7 @@ something once and the program needs it twice, a temporary holds it (`_t1`), nev
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import libcst as cst
@@ -32,6 +31,7 @@ from .nodes import (
     subscripts,
 )
 
+
 def write(text: str, ops: str, taken: set[str], steady: set[str]) -> tuple[str, frozenset[str]]:
     """The program's text, and the temporaries it uses.
 
@@ -40,8 +40,8 @@ def write(text: str, ops: str, taken: set[str], steady: set[str]) -> tuple[str, 
     statements of their own function can rebind.
     """
     if text.startswith("("):
-        fn = cst.ensure_type(cst.parse_expression(text), cst.Lambda)
         module = cst.Module([])
+        fn: cst.Lambda | cst.FunctionDef = cst.ensure_type(cst.parse_expression(text), cst.Lambda)
         fn = fn.with_changes(whitespace_after_lambda=cst.SimpleWhitespace(" "))
         if "\n" not in text:
             fn = fn.with_changes(lpar=(), rpar=())
@@ -116,8 +116,8 @@ class Writer(cst.CSTTransformer):
                 yield from (param.default for param in group if param.default is not None)
         if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
             yield from (decorator.decorator for decorator in node.decorators)
-        if isinstance(node, OWN_FRAME):
-            yield node.for_in.iter
+        if type(node) in OWN_FRAME:
+            yield cast(Any, node).for_in.iter
 
     def call(self, name: str, *values: Expr, at: Any = None) -> cst.Call:
         """ops.name(*values), in the parentheses of the node it replaces."""
@@ -145,7 +145,7 @@ class Writer(cst.CSTTransformer):
             return updated_node
         return self.call(name, updated_node.expression, at=updated_node)
 
-    def leave_Comparison(self, original_node: cst.Comparison, updated_node: cst.Comparison) -> Expr:
+    def leave_Comparison(self, original_node: cst.Comparison, updated_node: cst.Comparison) -> Any:
         # a < b  ->  ops.lt(a, b);  a in b stays;  a < f() < c  ->  (ops.lt(a, (_t1 := f())) and ops.lt(_t1, c))
         *middle, last = updated_node.comparisons
         if not middle:
@@ -167,13 +167,13 @@ class Writer(cst.CSTTransformer):
             return native if at is None else native.with_changes(lpar=at.lpar, rpar=at.rpar)
         return self.call(name, left, part.comparator, at=at)
 
-    def conjunction(self, tests: Sequence[Expr]) -> Expr:
+    def conjunction(self, tests: Sequence[Expr]) -> Any:
         whole = tests[0]
         for test in tests[1:]:
             whole = cst.BooleanOperation(whole, cst.And(), test)
         return parenthesized(whole)
 
-    def truth(self, original: Expr, updated: Any) -> Expr:
+    def truth(self, original: Expr, updated: Any) -> Any:
         # a and not b  ->  ops.truth(a) and not ops.truth(b);  tests that are plain already stay
         if isinstance(original, cst.BooleanOperation):
             left, right = self.truth(original.left, updated.left), self.truth(original.right, updated.right)
@@ -185,7 +185,7 @@ class Writer(cst.CSTTransformer):
             return self.truths(original.comparisons, updated)
         return updated if literal(original) else self.call("truth", updated)
 
-    def truths(self, parts: Sequence[cst.ComparisonTarget], updated: Any) -> Expr:
+    def truths(self, parts: Sequence[cst.ComparisonTarget], updated: Any) -> Any:
         """The test of a comparison: of each of its parts where it is a chain."""
         own = updated if len(parts) == 1 else updated.right
         if type(parts[-1].operator) in COMPARE:
@@ -194,19 +194,19 @@ class Writer(cst.CSTTransformer):
             return own
         return updated.with_changes(left=self.truths(parts[:-1], updated.left), right=own)
 
-    def tested(self, original: Any, updated: Any) -> Any:
+    def tested(self, original_node: Any, updated_node: Any) -> Any:
         # if a:  ->  if ops.truth(a):
-        return updated.with_changes(test=self.truth(original.test, updated.test))
+        return updated_node.with_changes(test=self.truth(original_node.test, updated_node.test))
 
-    def leave_If(self, original_node: cst.If, updated_node: cst.If) -> cst.If:
+    def leave_If(self, original_node: cst.If, updated_node: cst.If) -> Any:
         updated_node = updated_node.with_changes(whitespace_before_test=cst.SimpleWhitespace(" "))
         return self.tested(original_node, updated_node)
 
-    def leave_While(self, original_node: cst.While, updated_node: cst.While) -> cst.While:
+    def leave_While(self, original_node: cst.While, updated_node: cst.While) -> Any:
         updated_node = updated_node.with_changes(whitespace_after_while=cst.SimpleWhitespace(" "))
         return self.tested(original_node, updated_node)
 
-    leave_Assert = leave_IfExp = leave_CompIf = tested
+    leave_Assert = leave_IfExp = leave_CompIf = tested  # pyright: ignore[reportAssignmentType]
 
     def leave_MatchCase(self, original_node: cst.MatchCase, updated_node: cst.MatchCase) -> cst.MatchCase:
         # case p if a:  ->  case p if ops.truth(a):

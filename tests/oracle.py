@@ -41,7 +41,7 @@ def same_bits(a: Any, b: Any) -> bool:
     if isinstance(a, dict):
         return list(a) == list(b) and all(same_bits(a[key], b[key]) for key in a)
     if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(same_bits, a, b))
+        return len(a) == len(b) and all(same_bits(x, y) for x, y in zip(a, b))
     if isinstance(a, (np.ndarray, np.generic)):
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     if isinstance(a, float):

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from . import programs_arrays as arrays
 from . import programs_exprs as exprs
 from . import programs_stmts as stmts
 from .programs_scope import Func, Gen, Scope, Shape, Var, bare, indent
@@ -29,7 +30,7 @@ TICKS = ["TRACE = []", "", "def tick(place):", "    TRACE.append(place)", "    r
 TICKS += ["def boom(place):", "    raise AssertionError(f'untaken path {place} was evaluated')", ""]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Program:
     """A function as text, with arguments to call it on."""
 
@@ -52,6 +53,9 @@ class Program:
     def fresh(self) -> tuple[Any, ...]:
         """The arguments, as deep copies."""
         return copy.deepcopy(self.args)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self))
 
     def __repr__(self) -> str:
         arguments = ", ".join(map(repr, self.args))
@@ -139,7 +143,7 @@ def array_helper(gen: Gen, scope: Scope) -> list[str]:
     known = [Var("a", "array", shape, False), Var("s", "scalar")]
     inner = Scope(known, list(scope.funcs), blocks=2, main=False, nested=True)
     body = stmts.block(gen, inner, 2)
-    made = stmts.arrays.array(gen, inner, shape, 2)
+    made = arrays.array(gen, inner, shape, 2)
     scope.funcs.append(Func(name, "array", "s", shape))
     return [f"def {name}(a, s=0.5):", *indent([*body, f"return {bare(made.text)}"]), ""]
 

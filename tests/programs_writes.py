@@ -210,7 +210,8 @@ def filled(gen: Gen, scope: Scope) -> Lines:
     inside = scope.child(loop=True)
     length = shape[0]
     if len(shape) == 1:
-        value = f"{exprs.scalar(gen, inside, 1).text} + 0.5 * {name}[{k} - 1] if {k} > 0 else {exprs.scalar(gen, inside, 0).text}"
+        later, first = exprs.scalar(gen, inside, 1).text, exprs.scalar(gen, inside, 0).text
+        value = f"{later} + 0.5 * {name}[{k} - 1] if {k} > 0 else {first}"
     else:
         value = bare(arrays.array(gen, inside, shape[1:], 1).text)
     order = gen.pick((f"range({length})", f"range({length})", f"[*range({length})]"))

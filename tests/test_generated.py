@@ -30,7 +30,13 @@ seeds = st.integers(0, 2**16)
 
 def tries(count: int) -> settings:
     """`count` programs, times the factor of the profile."""
-    return settings(max_examples=count * TIMES, deadline=None, derandomize=FIXED, suppress_health_check=SLOW)
+    return settings(
+        max_examples=count * TIMES,
+        deadline=None,
+        derandomize=FIXED,
+        report_multiple_bugs=False,
+        suppress_health_check=SLOW,
+    )
 
 
 def recorded(program: Program, args: tuple[Any, ...] | None = None) -> Any:
@@ -44,11 +50,6 @@ def recorded(program: Program, args: tuple[Any, ...] | None = None) -> Any:
 
 def plain(program: Program) -> Any:
     return program.function()(*program.fresh())
-
-
-def in_order(gradient: Any, program: Program) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The gradient as one vector, in the order of the differentiable entries of the arguments."""
-    return oracle.entries(gradient)
 
 
 def precision(program: Program) -> float:

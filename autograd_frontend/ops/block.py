@@ -70,7 +70,7 @@ class Operation:
 
     __slots__ = (
         "name", "doc", "calls", "operands", "pulls", "pushes", "bind", "shape", "elementwise", "linear", "views",
-        "samples", "sweeps", "variadic", "value", "rtol", "scalars", "formula", "parts",
+        "samples", "sweeps", "variadic", "value", "rtol", "scalars", "formula", "parts", "back",
     )  # fmt: skip
 
     def __init__(self, block: type, calls: str, kind: str) -> None:
@@ -91,6 +91,7 @@ class Operation:
         self.formula = given.get("formula", "")
         self.scalars = given.get("scalars")  # (factor of a, factor of b) as text, where the rule is g times a factor
         self.sweeps: dict[Any, Any] = {}
+        self.back: Any = None
         strict = given.get("strict", self.elementwise)
         if self.variadic:
             self.pulls = (self.rule(given["pull_each"], 3, strict),)
