@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 import types
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import operators, rewrite
 from .errors import RecordError
-from .ops.block import OPERATIONS, Operation, find
+from .general import any_operation, composition, write_out
+from .ops.block import COMPOSED, OPERATIONS, Operation, find
 from .recording import (
-    ACTIVE, depends, emit, into, lifted, protect, refuse, settle, shares, short, site, tape_of, value, view_of,
+    ACTIVE, depends, emit, lifted, protect, refuse, settle, short, site, tape_of, value,
 )  # fmt: skip
 from .tape import Ref, Scalar, Tensor, pass_on
 
@@ -29,6 +32,8 @@ TABLE: dict[Any, Any] = {}
 METHODS: dict[str, Any] = {}  # of arrays, by name
 PROGRAMS: dict[int, tuple[Any, Any]] = {}  # id of a function -> (weak reference to it, its bound program)
 LATER: dict[str, Operation] = {}  # callables of modules that are not imported yet
+STANDARD = str(Path(operator.__file__).parent)
+IN_PLACE = {"sort", "partition", "resize", "byteswap", "setfield"}
 UNSAFE = {"eval", "exec", "locals", "vars", "compile", "globals"}
 
 
@@ -83,9 +88,16 @@ def function(f: Any) -> Any:
         return found[1]
     if library(f.__module__) or late(f):
         return TABLE[f] if f in TABLE else guard(f)
+    if standard(f.__module__) or standard_file(f.__code__.co_filename):
+        from .python import iterating
+
+        return iterating(f)
     from .eager import EAGER
 
     program = rewrite.bind(f, EAGER)
+    if f.__globals__.get(f.__name__) is f:  # it lives as long as its module: the first look finds it
+        TABLE[f] = program
+        return program
     PROGRAMS[key] = (weakref.ref(f, lambda _: PROGRAMS.pop(key, None)), program)
     return program
 
@@ -93,6 +105,15 @@ def function(f: Any) -> Any:
 def library(module: str | None) -> bool:
     """Whether functions of this module have rules or no meaning here, rather than a source to follow."""
     return (module or "").partition(".")[0] in ("numpy", "scipy", "cupy", "torch", "jax", "autograd_frontend", "math")
+
+
+def standard(module: str | None) -> bool:
+    """Whether this is a module of the standard library: its Python runs as it is, on recorded values."""
+    return (module or "").partition(".")[0] in sys.stdlib_module_names and module != "__main__"
+
+
+def standard_file(filename: str) -> bool:
+    return filename.startswith(STANDARD) and "site-packages" not in filename
 
 
 def builtin(f: Any) -> Any:
@@ -108,6 +129,8 @@ def builtin(f: Any) -> Any:
             return types.MethodType(h, x)
         if x is not owner:
             raise refuse(f"the array method {f.__name__} cannot be recorded")
+        if ACTIVE and type(owner) is ndarray and f.__name__ in IN_PLACE:
+            protect(owner)
         return guard(f)
     if owner is None or isinstance(owner, types.ModuleType):
         return TABLE[f] if late(f) else guard(f)
@@ -124,8 +147,10 @@ def construct(cls: type) -> Any:
     plain = type(init) is not types.FunctionType or library(cls.__module__)
     if plain or type(cls) is not type or cls.__new__ is not object.__new__ or init.__code__.co_filename == "<string>":
         return cls if not library(cls.__module__) else guard(cls)
-    if cls.__module__ in ("contextlib", "functools", "collections", "dataclasses", "typing"):
-        return cls
+    if standard(cls.__module__):
+        from .python import iterating
+
+        return iterating(cls)
 
     def make(*args: Any, **kwargs: Any) -> Any:
         instance = cls.__new__(cls)
@@ -143,7 +168,7 @@ def guard(f: Any) -> Any:
         if depends(args) or depends(kwargs):
             raise no_rule(f)
         if ACTIVE:
-            for x in (*args, *kwargs.values()):
+            for x in (getattr(f, "__self__", None), *args, *kwargs.values()):
                 if type(x) is ndarray:
                     protect(x)
         return f(*[settle(x) for x in args], **kwargs)
@@ -204,9 +229,14 @@ def late(f: Any) -> bool:
 
 def fill() -> None:
     """Fill the table from the blocks."""
-    from . import ops, python
+    from . import ops, python, writes
 
     assert ops
+    for path, recorded in COMPOSED.items():
+        thing = find(path)
+        TABLE[thing] = composition(recorded, thing)
+        if path.startswith("numpy.ndarray."):
+            METHODS[path[14:]] = TABLE[thing]
     for op in OPERATIONS.values():
         for path in op.calls:
             if path.startswith("numpy.ndarray."):
@@ -219,6 +249,7 @@ def fill() -> None:
             else:
                 TABLE[thing] = handler(op, thing)
     python.fill(TABLE, METHODS)
+    writes.fill(TABLE, METHODS)
 
 
 def method_call(name: str) -> Callable[..., Any]:
@@ -241,37 +272,7 @@ def handler(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def one_operand(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
-    if "scalar" not in op.sweeps:
-        op.sweeps["scalar"] = operators.scalar_sweep(op, True)
-    f = op.sweeps["scalar"]
-    general = many_operands(op, call)
-    array = operators.one_operand(op, call, lambda op, call, x, s: general(x))
-
-    def handle(*args: Any, **kwargs: Any) -> Any:
-        if len(args) != 1 or kwargs:
-            return general(*args, **kwargs)
-        x = args[0]
-        if type(x) is not Scalar or not x.t.live:
-            return array(x)
-        u = x.v
-        v = call(u)
-        if type(v) is not float and type(v) is not float64:
-            return general(x)
-        n = Scalar()
-        n.v = v
-        n.g = 0.0
-        n.a = x
-        n.b = None
-        n.pa = u
-        n.pb = None
-        n.f = f
-        n.s = site()
-        n.t = t = x.t
-        t.append(n)
-        return n
-
-    handle.__name__ = op.name
-    return handle
+    return operators.one_operand(op, call, many_operands(op, call))  # type: ignore[no-any-return]
 
 
 def two_operands(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
@@ -310,65 +311,6 @@ def many_operands(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
 
     handle.__name__ = op.name
     return handle
-
-
-def write_out(op: Any, call: Any, operands: Any, attributes: Any, args: Any, kwargs: Any, out: Any, t: Any) -> Any:
-    """A call with `out=`."""
-    from .recording import adopt
-
-    s = site()
-    x = settle(out)
-    if t is not None and x is out and not isinstance(x, Ref):
-        x = adopt(out, t, s)
-    plain = {k: value(v) for k, v in kwargs.items()}
-    if "out" in plain:
-        plain["out"] = value(out)
-    given = [value(x) for x in args]
-    if isinstance(x, Ref):
-        if plain.get("where", True) is not True:
-            raise refuse(f"{op.name} cannot be recorded with out= and where= together", "Use np.where.", s)
-        into(op, lambda: call(*given, **plain), operands, attributes, x, s)
-    else:
-        protect(out)
-        call(*given, **plain)
-    return out
-
-
-def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
-    """An operation whose block has a `bind`."""
-    bind = op.bind
-    assert bind is not None
-
-    def handle(*args: Any, **kwargs: Any) -> Any:
-        operands, attributes = bind(*args, **kwargs)
-        operands = tuple([settle(x) for x in operands])
-        t = tape_of(operands)
-        for name, x in attributes.items():
-            if type(x) is not int and depends(x):
-                raise refuse(f"{name} of {op.name} is recorded, but it has to be plain data", f"Use int({name}).")
-        out = kwargs.get("out")
-        if out is not None and (t is not None or settle(out) is not out):
-            return write_out(op, call, operands, attributes, args, kwargs, out, t)
-        v = call(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
-        if t is None:
-            return v
-        if op.views and type(v) is ndarray:
-            x = operands[0]
-            if type(x) is Tensor and shares(v, x.v):
-                return x if v is x.v else view_of(x, v, call, args[1:], kwargs)
-        if op.parts:
-            return several(op, v, operands, attributes, t)
-        return emit(op, v, operands, attributes, site(), t)
-
-    handle.__name__ = op.name
-    return handle
-
-
-def several(op: Operation, v: Any, operands: Any, attributes: Any, t: Any) -> Any:
-    """A tuple of results, each an operation of its own."""
-    s = site()
-    parts = [emit(OPERATIONS[p], r, operands, attributes, s, t) if p else r for p, r in zip(op.parts, v, strict=True)]
-    return type(v)(*parts) if hasattr(v, "_fields") else tuple(parts)
 
 
 __all__ = ["of", "pass_on", "short"]

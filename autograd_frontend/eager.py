@@ -19,7 +19,7 @@ from .ops import linalg
 from .operators import two_operands
 from .ops.block import Operation
 from .recording import (
-    ACTIVE, adopt, depends, emit, into, lifted, protect, read, refuse, settle, site, tape_of, value, write,
+    ACTIVE, adopt, before_plain_write, depends, emit, into, lifted, read, refuse, settle, site, tape_of, value, write,
 )  # fmt: skip
 from .tape import Ref, Scalar, Tensor
 
@@ -130,7 +130,7 @@ def inplace(op: Operation | None, call: Callable[[Any, Any], Any], plain: Callab
                 x = adopt(a, b.t, s)
             if x is a:
                 if ACTIVE:
-                    protect(a)
+                    before_plain_write(a, s)
                 return call(a, b)
         elif kind is Tensor and a.t.live and type(a.v) is ndarray:
             x = a
@@ -144,6 +144,12 @@ def inplace(op: Operation | None, call: Callable[[Any, Any], Any], plain: Callab
 
     operate.__name__ = call.__name__
     return operate
+
+
+def augmented(op: Operation, expression: str, call: Callable[[Any, Any], Any], plain: Any) -> Callable[..., Any]:
+    """`inplace` behind the fast path for recorded floats."""
+    change = inplace(op, call, plain)
+    return two_operands(op, expression, call, binary, True, change)  # type: ignore[no-any-return]
 
 
 def overloaded_inplace(call: Callable[..., Any], plain: Callable[..., Any], a: Any, b: Any, s: Any) -> Any:
@@ -160,6 +166,8 @@ def overloaded_inplace(call: Callable[..., Any], plain: Callable[..., Any], a: A
 def getitem(x: Any, i: Any, s: Any = 0) -> Any:
     """`x[i]`."""
     kind = type(x)
+    if kind is list or kind is tuple:
+        return x[i.v if isinstance(i, Ref) else i]
     if kind is Tensor and x.t.live:
         return read(x, i, s)
     if kind is ndarray:
@@ -193,7 +201,7 @@ def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
             write(v, y, i, s)
         else:
             if ACTIVE:
-                protect(x)
+                before_plain_write(x, s)
             from .recording import plain_key
 
             x[plain_key(i)] = v
@@ -250,12 +258,12 @@ class Eager:
         staticmethod(comparison(getattr(operator, f), sign))
         for f, sign in (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("eq", "=="), ("ne", "!="))
     )
-    iadd = staticmethod(inplace(blocks.add, operator.iadd, add))
-    isub = staticmethod(inplace(blocks.sub, operator.isub, sub))
-    imul = staticmethod(inplace(blocks.mul, operator.imul, mul))
-    idiv = staticmethod(inplace(blocks.div, operator.itruediv, div))
-    ipow = staticmethod(inplace(blocks.pow_, operator.ipow, pow))
-    imod = staticmethod(inplace(blocks.mod, operator.imod, mod))
+    iadd = staticmethod(augmented(blocks.add, "x + y", operator.iadd, add))
+    isub = staticmethod(augmented(blocks.sub, "x - y", operator.isub, sub))
+    imul = staticmethod(augmented(blocks.mul, "x * y", operator.imul, mul))
+    idiv = staticmethod(augmented(blocks.div, "x / y", operator.itruediv, div))
+    ipow = staticmethod(augmented(blocks.pow_, "x ** y", operator.ipow, pow))
+    imod = staticmethod(augmented(blocks.mod, "x % y", operator.imod, mod))
     imatmul = staticmethod(inplace(linalg.matmul, operator.imatmul, matmul))
     ifloordiv = staticmethod(inplace(None, operator.ifloordiv, floordiv))
     ilshift = staticmethod(inplace(None, operator.ilshift, lshift))

@@ -46,7 +46,7 @@ def iterate(self: Ref) -> Iterator[Any]:
     if not isinstance(self.v, np.ndarray) or self.v.ndim == 0:
         return iter(self.v)  # TypeError, as without recording
     s = site()
-    return iter([eager.getitem(self, i, s) for i in range(len(self.v))])
+    return (eager.getitem(self, i, s) for i in range(len(self.v)))  # lazily: NumPy's loop sees later writes
 
 
 def to_array(self: Ref, *args: Any, **kwargs: Any) -> Any:

@@ -7,6 +7,7 @@ general path (`recording.emit`), which does the same without assumptions.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,13 +16,28 @@ import numpy as np
 from .ops.block import RESULT, Operation
 from .ops.plain import FLOATS, PLAIN
 from .recording import ACTIVE, emit, site
-from .tape import Node, Pair, Scalar, Tensor, View, add_to, fitted, strong_zero, tensor
+from .tape import Node, Pair, Ref, Scalar, Tape, Tensor, View, add_to, fitted, strong_zero, tensor
 
 ndarray, float64 = np.ndarray, np.float64
+
+
+def quiet(t: Tape) -> bool:
+    """A float64 takes part."""
+    t.quiet = True
+    return True
+
+
+def noted(a: Any, b: Any, v: Any) -> Any:
+    """The result of a callable, which may be a float64 though the operands are floats."""
+    (a if isinstance(a, Ref) else b).t.quiet = True
+    return v
+
+
 SPACE: dict[str, Any] = {
+    "quiet": quiet, "noted": noted,
     "Scalar": Scalar, "Tensor": Tensor, "Pair": Pair, "Node": Node, "View": View, "ndarray": ndarray,
     "float64": float64, "ACTIVE": ACTIVE, "PLAIN": PLAIN, "FLOATS": FLOATS, "emit": emit, "tensor": tensor,
-    "site": site, "fitted": fitted, "strong_zero": strong_zero, "add_to": add_to, "vdot": np.vdot, "add": np.add,
+    "site": site, "fitted": fitted, "strong_zero": strong_zero, "add_to": add_to, "vdot": np.vdot, "add": np.add, "_getframe": sys._getframe, "errstate": np.errstate,
 }  # fmt: skip
 
 TWO = """
@@ -44,7 +60,7 @@ def {name}(a, b, s={site}):
                 {both_factors}
                 t.append(n)
                 return n
-        elif k is float or k is int or k is float64:
+        elif k is float or k is int or (k is float64 and quiet(a.t)):
             x = a.v
             y = b
             n = Scalar()
@@ -60,7 +76,7 @@ def {name}(a, b, s={site}):
             return n
     elif k is Scalar:
         k = type(a)
-        if k is float or k is int or k is float64:
+        if k is float or k is int or (k is float64 and quiet(b.t)):
             x = a
             y = b.v
             n = Scalar()
@@ -79,8 +95,8 @@ def {name}(a, b, s={site}):
         if k is float or k is int:
             x = a
             y = b
-            return {expression}
-    return {name}_of_arrays(a, b, {s})
+            return {plain}
+    return {arrays}(a, b, {s})
 
 
 def {name}_of_arrays(a, b, s):
@@ -174,9 +190,29 @@ def {name}_of_arrays(a, b, s):
 """
 
 ONE = """
-def {name}(x):
+def {name}(x, *rest, **settings):
+    if rest or settings:
+        return general(x, *rest, **settings)
+    if type(x) is Scalar:
+        u = x.v
+        v = call(u)
+        if type(v) is not float and not (type(v) is float64 and quiet(x.t)):
+            return general(x)
+        n = Scalar()
+        n.v = v
+        n.g = 0.0
+        n.a = x
+        n.b = None
+        n.pa = u
+        n.pb = None
+        n.f = scalar
+        f = _getframe(1)
+        n.s = (f.f_code, f.f_lasti)
+        n.t = t = x.t
+        t.append(n)
+        return n
     if type(x) is not Tensor or not x.t.live or type(x.v) is not ndarray:
-        return general(op, call, x, {s})
+        return general(x)
     t = x.t
     u = x.v
     v = call(u)
@@ -242,12 +278,16 @@ def scalar_sweep(op: Operation, *on: bool) -> Callable[[Scalar, Any], None]:
     """
     names = {0: "x", 1: "y", RESULT: "v"}
     lines = ["def f(n, g):", " x = n.pa; y = n.pb; v = n.v", " try:"]
-    again = [" except (ArithmeticError, ValueError):", "  x, y, v = float64(x), y and float64(y), float64(v)"]
+    again = [
+        " except (ArithmeticError, ValueError):",
+        "  x, y, v = float64(x), y if y is None else float64(y), float64(v)",
+        "  with errstate(all='ignore'):",
+    ]
     for i, used in enumerate(on):
         if used:
             args = ", ".join(names[k] for k in op.pulls[i].needs)
             lines.append(f"  d{i} = rule{i}(FLOATS, g, {args})")
-            again.append(f"  d{i} = rule{i}(PLAIN, g, {args})")
+            again.append(f"   d{i} = rule{i}(PLAIN, g, {args})")
     ends = [f" n.{'ab'[i]}.g += d{i}" for i, used in enumerate(on) if used]
     space = SPACE | {f"rule{i}": rule.function for i, rule in enumerate(op.pulls)}
     exec("\n".join(lines + again + ends), space)  # noqa: S102
@@ -289,11 +329,17 @@ def saving(op: Operation) -> dict[str, str]:
     return parts
 
 
-def two_operands(op: Operation, expression: str, call: Callable[..., Any], general: Any, operator: bool) -> Any:
-    """An operation of two operands. As an operator it is handed its site, as a callable it looks for it."""
-    parts = saving(op) | {"name": op.name + "_", "expression": expression}
+def two_operands(
+    op: Operation, expression: str, call: Callable[..., Any], general: Any, operator: bool, inplace: Any = None
+) -> Any:
+    """An operation of two operands. As an operator it is handed its site, as a callable it looks for it. `inplace`
+    takes what can change in place, for augmented assignment."""
+    parts = saving(op) | {"name": op.name + "_", "expression": expression, "plain": expression}
+    parts["arrays"] = "inplace" if inplace else op.name + "__of_arrays"
     parts |= {"site": "0", "s": "s"} if operator else {"site": "None", "s": "site()"}
-    space = SPACE | {"op": op, "call": call, "general": general}
+    if not operator:
+        parts["expression"] = f"noted(a, b, {expression})"
+    space = SPACE | {"op": op, "call": call, "general": general, "inplace": inplace}
     if op.scalars:
         da, db = op.scalars
         parts |= {"both": "None", "left": "None", "right": "None", "right_a": "b", "right_b": "None"}
@@ -312,11 +358,12 @@ def two_operands(op: Operation, expression: str, call: Callable[..., Any], gener
     return space[op.name + "_"]
 
 
-def one_operand(op: Operation, call: Callable[..., Any], general: Any) -> Any:
-    """An operation of one recorded array."""
+def one_operand(op: Operation, call: Callable[..., Any], general: Callable[..., Any]) -> Any:
+    """An operation of one recorded number or array; `general` takes every other form of the call."""
     parts = saving(op) | {"name": op.name + "_", "s": "site()"}
-    space = SPACE | {"op": op, "call": call, "general": general}
     if op.back is None:
         op.back = back_of(op)
+        op.sweeps["scalar"] = scalar_sweep(op, True)
+    space = SPACE | {"op": op, "call": call, "general": general, "scalar": op.sweeps["scalar"]}
     exec(ONE.format(**parts), space)  # noqa: S102
     return space[op.name + "_"]

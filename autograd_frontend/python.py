@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .eager import EAGER, truth
+from .ops import reductions
 from .ops.block import OPERATIONS
 from .recording import depends, emit, handle, recordable, refuse, settle, site, tape_of, value
 from .tape import Ref, Scalar, Tensor
@@ -159,6 +160,25 @@ def one(ops: Any, g: Any) -> Any:
     return g
 
 
+def over(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of an iterable of numbers, recorded as the operation `f` of that many operands."""
+
+    def call(items: Any, /, **kwargs: Any) -> Any:
+        from .callables import of
+
+        return of(f)(*(settle(items) if type(items) is ndarray else items), **kwargs)
+
+    call.__name__ = f.__name__
+    return call
+
+
+def sort_in_place(x: Any, axis: Any = -1, *args: Any, **kwargs: Any) -> None:
+    """`x.sort()` writes what `np.sort` gives into `x`."""
+    from .callables import of
+
+    EAGER.store(of(np.sort)(x, axis, *args, **kwargs), x, Ellipsis, site())
+
+
 def rounded(x: Any, n: Any = None) -> Any:
     """`round(x)` is an integer, plain data; `round(x, n)` a constant float."""
     if n is None:
@@ -222,9 +242,11 @@ def fill(table: dict[Any, Any], methods: dict[str, Any]) -> None:
     table.update(operators)
     table.update({
         float: to_float, int: to_int, bool: truth, complex: to_complex, builtins.type: kind_of, sum: total,
+        math.fsum: over(reductions.exact_sum), math.prod: over(reductions.exact_product),
         round: rounded, pow: power, divmod: div_mod, min: minmax(min), max: minmax(max),
         np.vectorize: isnt_vectorize, np.fromiter: refused(np.fromiter, "Write np.array([...])."),
     })  # fmt: skip
+    methods["sort"] = table[ndarray.sort] = sort_in_place
     methods["view"] = refused(_named("view"), "x.view() reinterprets the bits; use x.astype(dtype).")
 
 

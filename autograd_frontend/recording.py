@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -53,19 +54,44 @@ def lifted(x: Any) -> Any:
             found = t.adopted.get(id(owner_of(x)))
             if found is not None:
                 owner, n = found
-                return tensor(x, n if x is owner else place_in(n, owner, x), t, True)
+                if x is owner:
+                    return tensor(x, n, t, True)
+                return spread(x, n, owner, t) if overlaps(x) else tensor(x, place_in(n, owner, x), t, True)
     return x
 
 
 def place_in(n: Node, owner: ndarray, x: ndarray) -> View:
     """The place of a plain view in the mirror of the array that owns the memory."""
+    if n is None:
+        raise refuse(
+            "an array is used whose memory was written through an argument that is a view of it",
+            "Pass the whole array, or a copy of the part.",
+        )
     offset = x.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-    fortran = not owner.flags.c_contiguous
 
     def look(m: ndarray) -> ndarray:
-        return ndarray(x.shape, x.dtype, m.T if fortran else m, offset, x.strides)
+        buffer = m if m.base is None else m.base  # a mirror lies at the start of its buffer
+        return ndarray(x.shape, x.dtype, buffer, offset, x.strides)
 
     return View(n, look, ())
+
+
+def overlaps(x: ndarray) -> bool:
+    """Whether entries of a broadcast array are the same memory."""
+    strides = x.strides
+    return 0 in strides and any(s == 0 and n > 1 for s, n in zip(strides, x.shape, strict=True))
+
+
+def spread(x: ndarray, n: Node, owner: ndarray, t: Tape) -> Tensor:
+    """A plain broadcast view of memory that holds recorded values, as it is now."""
+    part = x[tuple([slice(0, 1) if s == 0 else slice(None) for s in x.strides])]
+    edge = [place_in(n, owner, part), whole, (part.shape, part.dtype, False), []]
+    t.append(node("broadcast_to", [edge], site()))
+    return tensor(x, t[-1], t, True)
+
+
+def whole(ops: Any, g: Any) -> Any:
+    return g
 
 
 def settle(x: Any) -> Any:
@@ -127,6 +153,7 @@ def emit(op: Operation, v: Any, operands: Any, attributes: dict[str, Any] | None
 
 def handle(name: str, v: Any, edges: list[Any], s: Any, t: Tape) -> Any:
     """A value with its node on the tape."""
+    t.quiet = True
     kind = type(v)
     if kind is float or kind is float64:
         n: Any = new(Scalar)
@@ -153,6 +180,8 @@ def recordable(v: Any, s: Any = None) -> bool:
         c = "c"
     elif isinstance(v, ndarray):
         raise refuse(f"a {kind.__name__} cannot be recorded", "Use a plain np.ndarray.", s)
+    elif (kind is tuple or kind is list) and any([recordable(e, s) for e in v]):
+        raise refuse("this call gives several results, and the rule knows one", "Call it for one result at a time.", s)
     else:
         return False
     if c == "c":
@@ -175,7 +204,8 @@ def edges_of(op: Operation, v: Any, operands: Any, attributes: Any, t: Tape) -> 
             if rule.needs:
                 gather(rule.needs, saved, v, operands, attributes, t)
             if kind is Scalar:
-                edges.append([x, rule.function, (None, None, rule.strict) if shape is not None else None, saved])
+                same = type(v) is float or type(v) is float64
+                edges.append([x, rule.function, None if same else (None, None, rule.strict), saved])
             else:
                 xv = x.v
                 fit: Any = None
@@ -204,15 +234,28 @@ def gather(needs: Any, saved: list[Any], v: Any, operands: Any, attributes: Any,
                 x = x.v
             elif name >= 0:
                 exposed = True
+                if kind is list or kind is tuple:
+                    x = np.array(x)
             arrays |= type(x) is ndarray
+            if type(v) is float and (type(x) is Fraction or type(x) is Decimal):  # math.sin of a Fraction is a float
+                x = float(x)
         elif name == "operands":
             x = [e.v if isinstance(e, Ref) else e for e in operands]
-            saved.append([e.copy() if type(e) is ndarray else e for e in x])
-            continue
+            arrays = True
+            exposed |= any(type(e) is ndarray or (type(e) is Tensor and e.e) for e in operands)
         elif name == "likes":
             x = [like(value(e)) for e in operands]
+        elif name == "recorded":
+            x = [isinstance(e, Ref) for e in operands]
+        elif name == "operand_like":
+            x = like(value(operands[saved[0]]))
+        elif name == "operand":
+            x = value(operands[saved[0]])
+            arrays = exposed = True
         else:
             x = attributes[name]
+            if type(x) is ndarray:  # an index, a mask: the caller may write into it
+                arrays = exposed = True
         saved.append(x)
     if arrays and exposed:
         t.exposed.append(saved)
@@ -221,7 +264,7 @@ def gather(needs: Any, saved: list[Any], v: Any, operands: Any, attributes: Any,
 def note_memory(x: Tensor) -> None:
     """The array is about to be looked at through a view or written: its node must know the layout."""
     n = x.n
-    if type(n) is Node and n.like is None:
+    if type(n) is not View and n.like is None:
         n.like = (x.v.shape, x.v.dtype, x.v.strides)
 
 
@@ -276,12 +319,16 @@ def read(x: Tensor, key: Any, s: Any) -> Any:
     kind = type(v)
     if kind is float64:
         note_memory(x)
+        if type(key) is not int:
+            key = frozen(key)
         n = new(Scalar)
         n.v, n.g, n.a, n.pa, n.b, n.pb, n.f, n.s, n.t = v, 0.0, x.n, key, None, "getitem", sweep_read, s, x.t
         x.t.append(n)
         return n
     if kind is ndarray and v.base is not None and shares(v, x.v):
-        return view_of(x, v, take, (key,))
+        if not overlaps(x.v):
+            return view_of(x, v, take, (key,))
+        remember_spread(v, x.t)
     note_memory(x)
     g: Any = node("getitem", [], s, Gather)
     g.place, g.key = x.n, frozen(key)
@@ -291,6 +338,11 @@ def read(x: Tensor, key: Any, s: Any) -> Any:
 
 def take(m: Any, key: Any) -> Any:
     return m[key]
+
+
+def remember_spread(v: ndarray, t: Tape) -> None:
+    """A recorded array was broadcast without a copy: while `v` is in use, its memory must not change."""
+    t.spread.setdefault(id(owner_of(v)), []).append(weakref.ref(v))
 
 
 def plain_key(key: Any) -> Any:
@@ -311,7 +363,9 @@ def adopt(x: ndarray, t: Tape, s: Any) -> Tensor:
             "Make the array a float array, or store int(value).",
             s,
         )
-    if type(owner) is not ndarray or owner.dtype != x.dtype or x.dtype.kind != "f" or id(owner) in t.shared:
+    if id(owner) in t.owners:
+        raise shared_memory(s)
+    if type(owner) is not ndarray or owner.dtype != x.dtype or x.dtype.kind != "f":
         raise refuse(
             f"a recorded value is stored into {short(x)} whose memory is shared with something that is not recorded",
             "Store into an array of its own, for instance a copy.",
@@ -326,8 +380,24 @@ def adopt(x: ndarray, t: Tape, s: Any) -> Tensor:
 def protect(x: ndarray) -> None:
     """The memory of `x` is about to be written: recordings that saved it keep what it was."""
     for t in ACTIVE:
-        if t.saves:
-            t.protect(x)
+        t.protect(x)
+
+
+def before_plain_write(x: ndarray, s: Any = None) -> None:
+    """Memory that holds nothing recorded is about to be written."""
+    owner = owner_of(x)
+    for t in ACTIVE:
+        t.protect(x)
+        if id(owner) in t.owners:
+            raise shared_memory(s)
+
+
+def shared_memory(s: Any = None) -> RecordError:
+    return refuse(
+        "an array is written here that shares its memory with an argument",
+        "Write through the argument, or write into a copy.",
+        s,
+    )
 
 
 def before_write(x: Tensor, s: Any) -> None:
@@ -337,10 +407,16 @@ def before_write(x: Tensor, s: Any) -> None:
     if x.e and id(owner) not in t.adopted:
         if id(owner) in t.shared:
             raise refuse("two arguments share the memory that is written here", "Pass a copy of one of them.", s)
-        if type(owner) is ndarray and x.v is owner:
-            t.adopted[id(owner)] = (owner, x.n)
+        if type(owner) is ndarray:  # other names of the memory are recorded from here on, or refused
+            t.adopted[id(owner)] = (owner, x.n if x.v is owner else None)
     note_memory(x)
     protect(x.v)
+    if id(owner) in t.spread and any(view() is not None for view in t.spread[id(owner)]):
+        raise refuse(
+            "an array is written of which a broadcast view is in use: every entry it shows would change",
+            "Broadcast a copy, or broadcast again after the write.",
+            s,
+        )
 
 
 def write(v: Any, x: Tensor, key: Any, s: Any) -> None:
@@ -362,7 +438,7 @@ def write(v: Any, x: Tensor, key: Any, s: Any) -> None:
     fit: Any = None
     if type(v) is Scalar:
         place: Any = v
-        if type(region) is ndarray:
+        if type(region) is not float64:
             fit = (None, None, False)
     else:
         place = v.n

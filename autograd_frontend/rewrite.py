@@ -156,4 +156,3 @@ def _steady(code: types.CodeType) -> set[str]:
         local.update(inner.co_varnames)
         shared.update(inner.co_cellvars, inner.co_freevars, inner.co_names)
     return local - shared
-

@@ -131,6 +131,8 @@ def _parsed(filename: str, lines: list[str]) -> File:
         except SyntaxError:
             return lines, [], set()
         functions = [node for node in ast.walk(tree) if isinstance(node, (*DEFS, ast.Lambda))]
+        if len(_FILES) >= 16:  # trees are large
+            _FILES.pop(next(iter(_FILES)))
         imported = {(name.asname or name.name).split(".")[0] for node in _top(tree) for name in node.names}
         cached = _FILES[filename] = lines, functions, imported
     return cached
@@ -153,25 +155,29 @@ def compile_like(code: types.CodeType, node: Function, imported: Iterable[str] =
     Defaults, decorators and annotations belong to the function object and are left out.
     """
     free = [name for name in code.co_freevars if name != "__class__" and name.isidentifier()]
-    first = "".join(f"import _ as {name}\n" for name in imported)
-    wrapper = ast.parse(f"{first}def _():\n {' = '.join([*free, '_____'])} = None\n class {_class_name(code)}: pass")
-    outer = wrapper.body[-1]
-    assert isinstance(outer, ast.FunctionDef) and isinstance(outer.body[1], ast.ClassDef)
-    outer.name = WRAPPER
-    bare = _bare(node)
-    outer.body[1].body = [bare if isinstance(bare, ast.stmt) else ast.copy_location(ast.Expr(bare), bare)]
+    within = _class_name(code)
+    lines = [f"import _ as {name}" for name in imported]
+    lines += ["def _():", f" {' = '.join([*free, '_____'])} = None", f" class {within}: 0" if within else " if 1: 0"]
+    wrapper = ast.parse("\n".join(lines))
+    outer, bare = wrapper.body[-1], _bare(node)
+    assert isinstance(outer, ast.FunctionDef)
+    outer.name, holder = WRAPPER, outer.body[-1]
+    assert isinstance(holder, (ast.ClassDef, ast.If))
+    holder.body = [bare if isinstance(bare, ast.stmt) else ast.copy_location(ast.Expr(bare), bare)]
     flags = code.co_flags & FUTURES
     compiled: types.CodeType = compile(wrapper, code.co_filename, "exec", flags=flags, dont_inherit=True)
-    for _ in range(3):
+    for _ in range(3 if within else 2):
         compiled = next(inner for inner in compiled.co_consts if isinstance(inner, types.CodeType))
-    return compiled
+    return compiled.replace(co_name=code.co_name)
 
 
 def _class_name(code: types.CodeType) -> str:
     """The innermost class around the function, with underscores: they mangle as it does and hide no other name."""
     parts = code.co_qualname.split(".")
     classes = [part for part, after in zip(parts, parts[1:], strict=False) if part != "<locals>" != after]
-    return "_____" + (classes[-1] if classes and classes[-1].isidentifier() else "")
+    if classes and classes[-1].isidentifier():
+        return "_____" + classes[-1]
+    return "_____" if "__class__" in code.co_freevars else ""
 
 
 def _bare(node: Function) -> Function:
@@ -185,7 +191,7 @@ def _bare(node: Function) -> Function:
     args.defaults = [plain for _ in args.defaults]
     args.kw_defaults = [default and plain for default in args.kw_defaults]
     if not isinstance(bare, ast.Lambda):
-        bare.returns = None
+        bare.name, bare.returns = WRAPPER, None  # a name that hides no global variable
         # one in the place of each decorator: the first one's line is where the code starts
         bare.decorator_list = [ast.copy_location(ast.Constant(None), old) for old in bare.decorator_list]
         if hasattr(bare, "type_params"):

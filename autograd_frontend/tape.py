@@ -28,16 +28,19 @@ ndarray, float64, vdot, add = np.ndarray, np.float64, np.vdot, np.add
 class Tape(list[Any]):
     """The nodes of one recording, in the order they were recorded."""
 
-    __slots__ = ("live", "saves", "indexed", "exposed", "adopted", "leaves", "shared")
+    __slots__ = ("live", "quiet", "saves", "indexed", "exposed", "adopted", "leaves", "owners", "shared", "spread")
 
     def __init__(self) -> None:
         self.live = True  # the recorded function is still running
+        self.quiet = False  # NumPy takes part: the sweep silences its warnings
         self.saves: dict[int, list[Any]] = {}  # owner of memory (id) -> saved operands that lie in it
         self.indexed = 0
         self.exposed: list[Any] = []  # saved operands in memory that the caller can write into
         self.adopted: dict[int, tuple[ndarray, Node]] = {}  # plain arrays that hold recorded values
         self.leaves: list[Any] = []
+        self.owners: set[int] = set()  # memory of the arguments
         self.shared: set[int] = set()  # memory that two arguments share
+        self.spread: dict[int, list[Any]] = {}  # owner of memory (id) -> weak references to broadcast views of it
 
     def catch_up(self) -> None:
         """Note which memory the operands saved since the last time lie in. Only writes need to know."""
@@ -215,6 +218,8 @@ def saved_arrays(saved: Any) -> Iterator[tuple[ndarray, Callable[[ndarray], None
         for i, x in enumerate(saved):
             if type(x) is ndarray:
                 yield x, partial(saved.__setitem__, i)
+            elif type(x) is list:
+                yield from saved_arrays(x)
 
 
 class View:
@@ -282,9 +287,9 @@ def winners(shape: tuple[int, ...], key: Any) -> Any:
 
 
 def mirror_like(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...]) -> ndarray:
-    """Zeros with the given strides (which never overlap: overlapping arguments were copied)."""
+    """Zeros with the given strides; of their own where the entries overlap (a broadcast result has no views)."""
     m = np.zeros(shape, dtype)
-    if m.strides == strides or 0 in shape:
+    if m.strides == strides or 0 in shape or any(s == 0 and n > 1 for s, n in zip(strides, shape, strict=True)):
         return m
     low = sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s < 0)
     high = sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s > 0)
@@ -297,18 +302,18 @@ def add_to(place: Any, d: Any) -> None:
     kind = type(place)
     if kind is Scalar:
         place.g = place.g + d
-    elif kind is Node:
+    elif kind is View:
+        m = place.mirror()
+        add(m, d, m)
+    else:
         g = place.g
         if g is None:
             place.g = d
         elif place.own:
-            np.add(g, d, out=g)
+            add(g, d, g)
         else:
             place.g = g = g + d
             place.own = type(g) is ndarray
-    else:
-        m = place.mirror()
-        np.add(m, d, out=m)
 
 
 def pass_on(edges: Any, g: Any) -> None:
@@ -340,8 +345,13 @@ def strong_zero(d: Any, g: Any) -> Any:
 
 
 def sweep_edges(n: Scalar, g: Any) -> None:
-    """The `f` of a scalar that was made from arrays: `a` holds its edges."""
-    pass_on(n.a, g)
+    """The `f` of a scalar that was made from arrays or several numbers: `a` holds its edges."""
+    for edge in n.a:
+        try:
+            pass_on((edge,), g)
+        except ArithmeticError:  # Python arithmetic raises where IEEE has an answer: a rule runs before anything is added
+            edge[3][:] = [float64(x) if type(x) is float else x for x in edge[3]]
+            pass_on((edge,), float64(g))
 
 
 def fitted(d: Any, g: Any, fit: Any) -> Any:
@@ -350,15 +360,22 @@ def fitted(d: Any, g: Any, fit: Any) -> Any:
     if strict:
         d = strong_zero(d, g)
     if shape is None:  # the operand is a Scalar
-        return quiet_sum(d)
+        return float(quiet_sum(d))  # a float32 cotangent must not make the sum of all narrower
     if type(d) is ndarray or type(d) is float64:
         if d.shape != shape:
             d = unbroadcast(d, shape)
         if d.dtype != dtype:
             d = d.astype(dtype)
     elif dtype is not None:
-        d = dtype.type(d)
+        d = filled(d, shape, dtype) if shape else dtype.type(d)
     return d
+
+
+def filled(d: Any, shape: tuple[int, ...], dtype: Any) -> ndarray:
+    """`d` repeated to this shape. In memory of its own: BLAS does not take arrays without strides."""
+    m = np.empty(shape, dtype)
+    m[...] = d
+    return m
 
 
 def has_nan(d: Any) -> bool:
@@ -371,33 +388,43 @@ def has_nan(d: Any) -> bool:
 def unbroadcast(d: Any, shape: tuple[int, ...]) -> Any:
     """Sum `d` over the axes that broadcasting added to, or stretched in, an operand of this shape."""
     extra = d.ndim - len(shape)
-    if extra < 0 or d.ndim == 0:
-        return np.broadcast_to(d, shape)
+    if d.ndim == 0:
+        return filled(d, shape, d.dtype)
+    if extra < 0:
+        d = d.reshape((1,) * -extra + d.shape)
+        extra = 0
     axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and d.shape[i + extra] != 1)
     if axes:
         d = np.add.reduce(d, axis=axes, keepdims=True)
     if extra:
         d = d.reshape(d.shape[extra:])
-    return d if d.shape == shape else np.broadcast_to(d, shape)
+    return d if d.shape == shape else filled(d, shape, d.dtype)
 
 
 def sweep(tape: Tape) -> None:
     """Run the tape backwards. Each node, and what it saved, dies as it is passed."""
+    if tape.quiet:
+        with np.errstate(all="ignore"):
+            run_back(tape)
+    else:
+        run_back(tape)
+
+
+def run_back(tape: Tape) -> None:
     pop = tape.pop
-    with np.errstate(all="ignore"):
-        while tape:
-            n = pop()
-            if type(n) is Scalar:
-                g = n.g
-                if g:  # an exact zero contributes exactly zero
-                    f = n.f
-                    if f is None:
-                        a = n.a
-                        a.g += g * n.pa
-                        b = n.b
-                        if b is not None:
-                            b.g += g * n.pb
-                    else:
-                        f(n, g)
-            else:
-                n.sweep()
+    while tape:
+        n = pop()
+        if type(n) is Scalar:
+            g = n.g
+            if g:  # an exact zero contributes exactly zero
+                f = n.f
+                if f is None:
+                    a = n.a
+                    a.g += g * n.pa
+                    b = n.b
+                    if b is not None:
+                        b.g += g * n.pb
+                else:
+                    f(n, g)
+        else:
+            n.sweep()

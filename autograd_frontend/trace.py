@@ -5,22 +5,28 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import sys
 import threading
 import types
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any, overload
 
+import numpy as np
+
 from . import handles, rewrite
 from .callables import of
 from .devices import session
 from .errors import RecordError, RecordingClosed
 from .recording import ACTIVE, HERE, depends
-from .tape import Scalar, Tape, add_to, sweep
-from .trees import enter, leave, ones, seed
+from .tape import Ref, Scalar, Tape, add_to, sweep
+from .trees import Box, enter, leave, ones, seed
 
 assert handles
+SIMPLE = frozenset({type(None), float, int, np.ndarray, np.float64, list, dict, tuple, str, bool})
 LOCK = threading.Lock()
+LIMIT = [0]
+HEADROOM = 50  # frames of ours at the deepest point of a recursion
 TRACEBACK = "AUTOGRAD_FRONTEND_TRACEBACK"
 
 
@@ -34,10 +40,14 @@ class Recording:
 
     def gradients(self, cotangent: Any, given: bool) -> list[Any]:
         """Sweep the tape backwards from a cotangent (ones unless `given`); the tape is released whatever happens."""
+        place = self.place
         try:
-            c = cotangent if given else ones(self.place, self.value)
-            for ref, g in seed(self.place, self.value, c):
-                add_to(ref if type(ref) is Scalar else ref.n, g)
+            if type(place) is Scalar and not given:
+                place.g += 1.0
+            else:
+                c = cotangent if given else ones(place, self.value)
+                for ref, g in seed(place, self.value, c):
+                    add_to(ref if type(ref) is Scalar else ref.n, g)
             sweep(self.tape)
             return [part.gradient() for _, part in self.parts]
         finally:
@@ -45,37 +55,70 @@ class Recording:
             self.tape.release()
 
 
-def run(fn: Callable[..., Any], names: Any, args: Any, kwargs: dict[str, Any], wrt: Any = None) -> Recording:
-    """Run the program of `fn` on recorded arguments. `wrt`: the positions and names that are differentiable."""
+def run(fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wrt: Any = None) -> Recording:
+    """Run the program of `fn` on recorded arguments. `wrt`: the positions and names that are differentiable (default:
+    all that can be). `name(i)` is what the part of the positional argument `i` is called."""
     tape = Tape()
-    entered: list[Any] = []
-    parts: list[tuple[str, Any]] = []
-    for i, x in enumerate(args):
-        x, part = enter(x, tape) if wrt is None or i in wrt else (x, None)
-        entered.append(x)
-        if part is not None:
-            parts.append((names(i), part))
-    named: dict[str, Any] = {}
-    for k, x in kwargs.items():
-        named[k], part = enter(x, tape) if wrt is None or k in wrt else (x, None)
-        if part is not None:
-            parts.append((k, part))
+    parts: list[tuple[Any, Any]] = []
+    entered = list(args)
+    for i in range(len(args)) if wrt is None else wrt:
+        if type(i) is int:
+            entered[i], part = enter(args[i], tape)
+            if part is not None:
+                parts.append((name(i) if name else i, part))
+    named = kwargs
+    if kwargs:
+        named = {}
+        for k, x in kwargs.items():
+            named[k], part = enter(x, tape) if wrt is None or k in wrt else (x, None)
+            if part is not None:
+                parts.append((k, part))
     if not parts:
         raise TypeError(nothing_to_differentiate(fn, args, kwargs))
-    with LOCK:
-        ACTIVE.append(tape)
+    start(tape)
     try:
         value, place = leave(of(fn)(*entered, **named), tape)
         for _, part in parts:
-            part.sync()
+            if type(part) is Box:
+                part.sync()
+        tidy(fn, args)
     except BaseException as error:
         tape.release()
         trim(error)
         raise
     finally:
-        with LOCK:
-            ACTIVE[:] = [t for t in ACTIVE if t is not tape]
+        stop(tape)
     return Recording(tape, value, place, parts)
+
+
+def start(tape: Tape) -> None:
+    """The tape is recording. What runs under Python's recursion limit has to run recorded, so there is some more."""
+    LOCK.acquire()
+    if not ACTIVE:
+        LIMIT[0] = sys.getrecursionlimit()
+        sys.setrecursionlimit(LIMIT[0] + HEADROOM)
+    ACTIVE.append(tape)
+    LOCK.release()
+
+
+def stop(tape: Tape) -> None:
+    LOCK.acquire()
+    if len(ACTIVE) == 1:
+        ACTIVE.clear()
+        if sys.getrecursionlimit() == LIMIT[0] + HEADROOM:
+            sys.setrecursionlimit(LIMIT[0])
+    else:
+        ACTIVE[:] = [t for t in ACTIVE if t is not tape]
+    LOCK.release()
+
+
+def tidy(fn: Any, args: Any) -> None:
+    """Recorded values that the function left in attributes of its arguments become plain values."""
+    for x in (getattr(fn, "__self__", None), *args):
+        if type(x) not in SIMPLE and hasattr(x, "__dict__") and not isinstance(x, (type, types.ModuleType, types.FunctionType)):
+            for name, v in list(vars(x).items()):
+                if isinstance(v, Ref):
+                    object.__setattr__(x, name, v.v)
 
 
 def trim(error: BaseException) -> None:
@@ -217,8 +260,6 @@ class Recorded:
         names = [name for name, _ in parts]
         if len(set(names)) == len(names):
             return parts
-        from .trees import Box
-
         merged: dict[str, Any] = {}
         for name, part in parts:
             merged.setdefault(name, []).append(part)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from .recording import ACTIVE, depends, refuse
-from .trace import Recorded, Recording, check_source, positional, run
+from .tape import Scalar
+from .trace import Recorded, Recording, check_source, run
 
 Wrt = int | str | tuple[int | str, ...]
 
@@ -19,49 +22,72 @@ def plain(f: Callable[..., Any]) -> Callable[..., Any]:
     return f.__wrapped__ if isinstance(f, Recorded) else f
 
 
-@functools.lru_cache(maxsize=1024)
-def names_of(code_holder: Any) -> tuple[list[str], str]:
-    return positional(code_holder)
+class Chosen:
+    """The arguments that `wrt` names, found again at each call."""
 
+    __slots__ = ("fn", "wrt", "names", "fixed", "cached")
 
-def chosen(fn: Callable[..., Any], wrt: Wrt, args: Any, kwargs: dict[str, Any]) -> list[int | str]:
-    """The arguments that `wrt` names, each as the position or keyword it was given by."""
-    found: list[int | str] = []
-    names: list[str] | None = None
-    for w in wrt if isinstance(wrt, tuple) else (wrt,):
-        if isinstance(w, str):
-            if w not in kwargs:
-                names = names if names is not None else list(inspect.signature(fn).parameters)
-                if w not in names:
-                    raise ValueError(f"wrt={w!r}: {fn.__name__} has no parameter of that name, only {', '.join(names)}")
-                w = names.index(w)
-        if isinstance(w, int) and not -len(args) <= w < len(args):
-            raise ValueError(f"wrt={wrt!r}: there are only {len(args)} positional arguments")
-        found.append(w + len(args) if isinstance(w, int) and w < 0 else w)
-    return found
+    def __init__(self, f: Callable[..., Any], wrt: Wrt) -> None:
+        self.fn = plain(f)
+        self.wrt = wrt if isinstance(wrt, tuple) else (wrt,)
+        self.names: list[str] | None = None
+        self.cached: tuple[int, tuple[int | str, ...]] = (-1, ())
+        # positions in increasing order need no look-up
+        self.fixed = all(type(w) is int and w >= 0 for w in self.wrt) and sorted(set(self.wrt)) == list(self.wrt)  # type: ignore[type-var]
 
+    def places(self, args: Any, kwargs: dict[str, Any]) -> tuple[int | str, ...]:
+        """Each chosen argument as the position or keyword it was given by."""
+        if self.fixed and self.wrt[-1] < len(args):  # type: ignore[operator]
+            return self.wrt
+        if not kwargs and self.cached[0] == len(args):
+            return self.cached[1]
+        found: list[int | str] = []
+        for w in self.wrt:
+            if isinstance(w, str):
+                if w in kwargs:
+                    found.append(w)
+                    continue
+                w = self.position(w)
+            if not -len(args) <= w < len(args):
+                raise ValueError(f"wrt={self.wrt!r}: the call has only {len(args)} positional arguments")
+            found.append(w + len(args) if w < 0 else w)
+        if not kwargs:
+            self.cached = len(args), tuple(found)
+        return tuple(found)
 
-def recording_of(f: Callable[..., Any], wrt: Wrt, args: Any, kwargs: dict[str, Any]) -> tuple[Recording, list[Any]]:
-    fn = plain(f)
-    if ACTIVE and (depends(args) or depends(kwargs)):
-        raise refuse(
-            "a derivative is taken inside a recorded function",
-            "Derivatives of derivatives are not recorded yet: write the inner derivative out.",
-        )
-    check_source(fn)
-    places = chosen(fn, wrt, args, kwargs)
-    recording = run(fn, str, args, kwargs, places)
-    order = {name: i for i, (name, _) in enumerate(recording.parts)}
-    for place in places:
-        if str(place) not in order:
-            given = args[place] if isinstance(place, int) else kwargs[place]
-            recording.tape.release()
-            raise TypeError(
-                f"argument {place} of {fn.__name__} is {type(given).__name__}, which is not differentiable"
-                + (f"; write {float(given)!r}" if type(given) is int else "")
+    def position(self, name: str) -> int:
+        if self.names is None:
+            self.names = list(inspect.signature(self.fn).parameters)
+        if name not in self.names:
+            function = getattr(self.fn, "__name__", "the function")
+            raise ValueError(f"wrt={name!r}: {function} has no parameter of that name, only {', '.join(self.names)}")
+        return self.names.index(name)
+
+    def record(self, args: Any, kwargs: dict[str, Any]) -> Recording:
+        """Run and record; the parts of the recording are the chosen arguments, in their order."""
+        fn = self.fn
+        if ACTIVE and (depends(args) or depends(kwargs)):
+            raise refuse(
+                "a derivative is taken inside a recorded function",
+                "Derivatives of derivatives are not recorded yet: write the inner derivative out.",
             )
-    recording.parts = [recording.parts[order[str(place)]] for place in places]
-    return recording, places
+        check_source(fn)
+        places = self.places(args, kwargs)
+        recording = run(fn, None, args, kwargs, places)
+        parts = recording.parts
+        if len(parts) != len(places) or not self.fixed:
+            order = dict(parts)
+            for place in places:
+                if place not in order:
+                    recording.tape.release()
+                    raise TypeError(not_differentiable(fn, place, args[place] if type(place) is int else kwargs[place]))
+            recording.parts = [(place, order[place]) for place in places]
+        return recording
+
+
+def not_differentiable(fn: Any, place: Any, given: Any) -> str:
+    text = f"argument {place!r} of {getattr(fn, '__name__', 'the function')} is {type(given).__name__}"
+    return f"{text}, which is not differentiable" + (f"; write {float(given)!r}" if type(given) is int else "")
 
 
 def value_and_grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -72,26 +98,43 @@ def value_and_grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -
     what comes out; `aux` is plain. TypeError if the value is not a real scalar or the argument not differentiable.
     """
 
-    @functools.wraps(plain(f))
+    chosen = Chosen(f, wrt)
+
+    several = isinstance(wrt, tuple)
+
+    @functools.wraps(chosen.fn)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
-        recording, _ = recording_of(f, wrt, args, kwargs)
+        recording = chosen.record(args, kwargs)
         value = recording.value
-        if has_aux:
-            if not isinstance(value, tuple) or len(value) != 2:
-                recording.tape.release()
-                raise TypeError("with has_aux=True the function has to return (value, aux)")
-            recording.place = recording.place and recording.place[0]
-            recording.value = value[0]
-        if getattr(recording.value, "shape", ()) != () or isinstance(recording.value, (list, tuple, dict)):
-            recording.tape.release()
-            raise TypeError(
-                f"grad needs a function with a scalar value, not {described(recording.value)}; "
-                "return a sum, or use record(f)(...).pullback(cotangent)"
-            )
+        if type(recording.place) is not Scalar or has_aux:
+            check_scalar(recording, has_aux)
         gradients = recording.gradients(None, False)
-        return value, (tuple(gradients) if isinstance(wrt, tuple) else gradients[0])
+        return value, (tuple(gradients) if several else gradients[0])
 
     return differentiated
+
+
+def check_scalar(recording: Recording, has_aux: bool) -> None:
+    """Only a scalar has a gradient; with `has_aux` it is the first of two results."""
+    problem = ""
+    if has_aux:
+        if isinstance(recording.value, tuple) and len(recording.value) == 2:
+            recording.place = recording.place and recording.place[0]
+            recording.value = recording.value[0]
+        else:
+            problem = "with has_aux=True the function has to return (value, aux)"
+    if not problem and not is_scalar(recording.value):
+        problem = (
+            f"grad needs a function with a scalar value, not {described(recording.value)}; "
+            "return a sum, or use record(f)(...).pullback(cotangent)"
+        )
+    if problem:
+        recording.tape.release()
+        raise TypeError(problem)
+
+
+def is_scalar(value: Any) -> bool:
+    return isinstance(value, (float, np.floating, Fraction, Decimal)) or getattr(value, "shape", None) == ()
 
 
 def described(value: Any) -> str:

@@ -38,9 +38,6 @@ class Leaf:
             return n.g
         return np.array(n.g, dtype=x.dtype)
 
-    def sync(self) -> None:
-        """The memory of an array argument is the caller's own: nothing to do."""
-
 
 class Box:
     """A container argument: the program got a copy that holds recorded values; `parts` are (key, Leaf or Box)."""
@@ -69,7 +66,8 @@ class Box:
     def sync(self) -> None:
         """What the program did to its copy is done to the caller's container."""
         for _, part in self.parts:
-            part.sync()
+            if type(part) is Box:
+                part.sync()
         now, before = entries_of(self.copied), self.entries
         if len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)):
             return
@@ -110,9 +108,14 @@ def enter(x: Any, t: Tape) -> tuple[Any, Any]:
     """An argument as the program gets it, and its Leaf or Box (None: nothing differentiable in it)."""
     kind = type(x)
     if kind is float or kind is float64:
-        n: Any = object.__new__(Scalar)
-        n.v, n.g, n.a, n.b, n.pa, n.pb, n.f, n.s, n.t = x, 0.0, None, None, None, None, None, 0, t
+        n: Any = Scalar()
+        n.v = x
+        n.g = 0.0
+        n.t = t
+        if kind is float64:
+            t.quiet = True
         return n, Leaf(x, n)
+    t.quiet = True
     if kind is ndarray:
         if x.dtype.kind == "c":
             raise TypeError("a complex argument: complex numbers are not recorded yet")
@@ -145,14 +148,28 @@ def enter(x: Any, t: Tape) -> tuple[Any, Any]:
 
 def leaf(x: ndarray, t: Tape) -> tuple[Any, Any]:
     v = x
-    if 0 in x.strides and x.size > 1:  # a broadcast array: entries share memory, cotangents must not
+    if overlapping(x):  # entries share memory, cotangents must not
         v = x.copy()
+        v.flags.writeable = False
     ref = tensor(v, node("input", [], 0), t, True)
     owner = id(owner_of(x))
-    if any(id(owner_of(other)) == owner for other in t.leaves):
+    if owner in t.owners:
         t.shared.add(owner)
+    t.owners.add(owner)
     t.leaves.append(x)
     return ref, Leaf(x, ref)
+
+
+def overlapping(x: ndarray) -> bool:
+    """Whether entries of the array may share memory: broadcast arrays, sliding windows."""
+    if x.flags.forc or x.size < 2:
+        return False
+    reach = x.itemsize
+    for stride, n in sorted((abs(s), n) for s, n in zip(x.strides, x.shape, strict=True) if n > 1):
+        if stride < reach:
+            return True
+        reach = stride * (n - 1) + reach
+    return False
 
 
 def enter_sequence(x: Any, t: Tape) -> tuple[Any, Any]:
@@ -178,18 +195,20 @@ def enter_dataclass(x: Any, t: Tape) -> tuple[Any, Any]:
 
 def leave(x: Any, t: Tape, seen: set[int] | None = None) -> tuple[Any, Any]:
     """A result as the caller gets it, and where the cotangents of its numbers go (None: nothing recorded in it)."""
-    if seen is None:
-        seen = set()
+    if type(x) is Scalar and x.t is t:
+        return x.v, x
     x = settle(x) if type(x) is ndarray else x
     if isinstance(x, Ref):
         v = x.v
         if type(v) is ndarray:
+            seen = set() if seen is None else seen
             owner = id(owner_of(v))
             t.catch_up()
             if (type(x) is Tensor and x.e) or owner in t.saves or owner in seen:
                 v = v.copy(order="K")
             seen.add(owner)
         return v, (x if x.t is t else None)
+    seen = set() if seen is None else seen
     if isinstance(x, (list, tuple)):
         pairs = [leave(v, t, seen) for v in x]
         if all(a is b for (a, _), b in zip(pairs, x, strict=True)):

@@ -35,15 +35,15 @@ def like(value: Any, leaves: Iterator[Any]) -> Any:
 
 
 def same_bits(a: Any, b: Any) -> bool:
-    """Equal structure, types, shapes, dtypes and bits; a NaN equals the same NaN."""
-    if type(a) is not type(b):
+    """Equal structure, types, shapes, dtypes and bits; of named tuples, the names of the fields."""
+    if type(a) is not type(b) and not (hasattr(a, "_fields") and getattr(b, "_fields", None) == a._fields):
         return False
     if isinstance(a, dict):
         return list(a) == list(b) and all(same_bits(a[key], b[key]) for key in a)
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(same_bits(x, y) for x, y in zip(a, b))
     if isinstance(a, (np.ndarray, np.generic)):
-        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+        return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
     if isinstance(a, float):
         return np.float64(a).tobytes() == np.float64(b).tobytes()
     return bool(a == b)
@@ -74,7 +74,7 @@ def random_like(value: Any, seed: int) -> Any:
 
     def draw(leaf: Any) -> Any:
         if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f":
-            return rng.uniform(-1.0, 1.0, leaf.shape).astype(leaf.dtype)
+            return np.asarray(rng.uniform(-1.0, 1.0, leaf.shape)).astype(leaf.dtype)
         return type(leaf)(rng.uniform(-1.0, 1.0)) if is_differentiable(leaf) else leaf
 
     return like(value, iter([draw(leaf) for leaf in flatten(value)]))

@@ -46,7 +46,7 @@ class Program:
         lines = self.text.splitlines(keepends=True)
         linecache.cache[filename] = (len(self.text), None, lines, filename)
         namespace: dict[str, Any] = {"__name__": "generated_program"}
-        exec(compile(self.text, filename, "exec"), namespace)
+        exec(compile(self.text, filename, "exec"), namespace)  # noqa: S102
         function: Callable[..., Any] = namespace[self.name]
         return function
 

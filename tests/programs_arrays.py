@@ -224,7 +224,16 @@ def comprehended(gen: Gen, scope: Scope, shape: Shape, depth: int) -> Expr:
 
 def scanned(gen: Gen, scope: Scope, shape: Shape, depth: int) -> Expr:
     inner = array(gen, scope, shape, depth)
-    form = gen.pick(("np.cumsum({})", "np.roll({}, 1)", "np.sort({})", "np.ravel({})", "np.flip({})", "np.squeeze({})"))
+    form = gen.pick(
+        (
+            "np.cumsum({})",
+            "np.roll({}, 1)",
+            "np.sort({})",
+            "np.ravel({})",
+            "np.flip({})",
+            "np.squeeze({}[:, None], axis=1)",
+        )
+    )
     gen.mark(form.split("(")[0])
     return Expr(form.format(inner.text), inner.bound * (shape[0] if "cumsum" in form else 1), inner.owner)
 

@@ -67,7 +67,7 @@ def reference(program: Program, weights: Any) -> Any:
     return values
 
 
-@tries(250)
+@tries(400)
 @given(programs())
 def test_value_is_the_plain_functions_bit_for_bit(program: Program) -> None:
     args, plain_args = program.fresh(), program.fresh()
@@ -77,7 +77,7 @@ def test_value_is_the_plain_functions_bit_for_bit(program: Program) -> None:
         assert oracle.same_bits(args, plain_args), f"arguments left as {args!r} instead of {plain_args!r}"
 
 
-@tries(250)
+@tries(400)
 @given(programs(), seeds)
 def test_gradient_agrees_with_differences(program: Program, seed: int) -> None:
     weights = oracle.random_like(plain(program), seed)
@@ -88,7 +88,7 @@ def test_gradient_agrees_with_differences(program: Program, seed: int) -> None:
     np.testing.assert_allclose(oracle.entries(gradient), expected, rtol=0, atol=precision(program) * scale)
 
 
-@tries(100)
+@tries(120)
 @given(programs(), seeds)
 def test_gradient_has_the_types_of_the_arguments(program: Program, seed: int) -> None:
     gradient = recorded(program).pullback(oracle.random_like(plain(program), seed))
@@ -114,7 +114,7 @@ def test_pullback_is_linear(program: Program, seed: int) -> None:
     np.testing.assert_allclose(at_both, 2 * at_u - at_v, rtol=0, atol=tolerance * scale)
 
 
-@tries(120)
+@tries(150)
 @given(programs(), seeds)
 def test_adjoint_identity(program: Program, seed: int) -> None:
     """<J v, w> by differences along v equals <v, J'w> by the pullback."""
@@ -128,7 +128,7 @@ def test_adjoint_identity(program: Program, seed: int) -> None:
     assert abs(pushed.value - along @ pulled) < precision(program) * scale
 
 
-@tries(150)
+@tries(200)
 @given(scalar_programs())
 def test_fractions_give_the_exact_gradient(program: Program) -> None:
     value = plain(program)
@@ -142,7 +142,7 @@ def test_fractions_give_the_exact_gradient(program: Program) -> None:
     assert gradient == oracle.exact_gradient(program.function(), program.args, weights)
 
 
-@tries(100)
+@tries(120)
 @given(scalar_programs(), seeds)
 def test_rational_programs_on_floats(program: Program, seed: int) -> None:
     program = as_floats(program)
@@ -156,7 +156,7 @@ def test_rational_programs_on_floats(program: Program, seed: int) -> None:
     np.testing.assert_allclose(oracle.entries(result.pullback(weights)), expected, rtol=0, atol=1e-5 * scale)
 
 
-@tries(200)
+@tries(250)
 @given(branch_probe_programs())
 def test_what_is_evaluated_and_in_which_order(program: Program) -> None:
     """A path not taken raises when evaluated; the rest runs as often and in the order of the plain run."""
@@ -204,7 +204,7 @@ def recorded_by(function: Any, program: Program) -> Any:
         raise
 
 
-@tries(80)
+@tries(100)
 @given(programs(), seeds)
 def test_later_writes_change_nothing(program: Program, seed: int) -> None:
     """Inputs and value overwritten between the call and the pullback; a gradient overwritten after it."""

@@ -19,7 +19,7 @@ def make(text, name="f", **names):
     text = textwrap.dedent(text)
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     namespace = {"__name__": "cell", **names}
-    exec(compile(text, filename, "exec", dont_inherit=True), namespace)
+    exec(compile(text, filename, "exec", dont_inherit=True), namespace)  # noqa: S102
     return namespace[name]
 
 
@@ -132,7 +132,7 @@ STATEMENTS = [
     ("for a, A[i] in b: pass", "for a, _t1 in ops.iter(b): ops.store(_t1, A, i); pass"),
     ("with f(a) as b: pass", "with ops.of(f)(a) as b: pass"),
     ("with f(a) as A[i]:\n    pass", "with ops.of(f)(a) as _t1:\n    ops.store(_t1, A, i)\n    pass"),
-    ("return(a + b)", "return (ops.add(a, b))"),
+    ("return(a + b)", "return(ops.add(a, b))"),
     ("return-x", "return ops.neg(x)"),
     ("y: int = a + b", "y: int = ops.add(a, b)"),
     ("raise f(a) from b", "raise ops.of(f)(a) from b"),

@@ -1,3 +1,3 @@
 """The operations, a file a family. Importing this registers them all."""
 
-from . import arithmetic, linalg
+from . import arithmetic, contraction, creation, elementwise, extremes, linalg, reductions, selection, special

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .block import elementwise
+from .block import elementwise, span
+
+PAIRS = (([0.5, -1.5, 2.0], [2.0, 1.5, -0.5]), (1.5, 2.5), (2.0, [[1.0, 3.0], [0.5, -1.0]]), ([[0.5], [1.5]], [2.0, 3.0]))
 
 
 @elementwise("operator.add numpy.add")
@@ -17,6 +19,8 @@ class add:
     def pull_b(ops, g):
         return g
 
+    samples = PAIRS
+
 
 @elementwise("operator.sub numpy.subtract")
 class sub:
@@ -29,6 +33,8 @@ class sub:
 
     def pull_b(ops, g):
         return -g
+
+    samples = PAIRS
 
 
 @elementwise("operator.mul numpy.multiply")
@@ -43,6 +49,8 @@ class mul:
     def pull_b(ops, g, a):
         return g * a
 
+    samples = PAIRS
+
 
 @elementwise("operator.truediv numpy.divide numpy.true_divide")
 class div:
@@ -55,6 +63,8 @@ class div:
     def pull_b(ops, g, a, b):
         return -(g * ((a / b) / b))
 
+    samples = PAIRS
+
 
 @elementwise("operator.pow numpy.power numpy.float_power math.pow")
 class pow_:
@@ -62,10 +72,10 @@ class pow_:
     0 for `a == 0 < b`, nan for `a < 0`. `x**0.5` is not `sqrt`: its derivative at 0 is inf."""
 
     def pull_a(ops, g, a, b):
-        return ops.where(b == 0, 0 * g, g * (b * a ** (b - 1)))
+        return ops.where(b == 0, 0, g * (b * a ** ops.where(b == 0, 1, b - 1)))  # 0**-1 is not asked for
 
     def pull_b(ops, g, a, b, y):
-        return ops.where(ops.both(a == 0, b > 0), 0 * g, g * (y * ops.log(a)))
+        return ops.where(ops.both(a == 0, b > 0), 0, g * (y * ops.log(a)))
 
     samples = (([0.5, 1.5, 2.0], [2.0, -1.5, 0.5]), (1.5, 2.5), (2.0, [[1.0, 2.0], [0.5, -1.0]]))
 
@@ -79,6 +89,8 @@ class neg:
     def pull_x(ops, g):
         return -g
 
+    samples = span(-2.0, 2.5, 8)
+
 
 @elementwise("operator.pos numpy.positive")
 class pos:
@@ -88,6 +100,8 @@ class pos:
 
     def pull_x(ops, g):
         return g
+
+    samples = span(-2.0, 2.5, 8)
 
 
 @elementwise("operator.mod numpy.remainder numpy.mod")
@@ -105,13 +119,14 @@ class mod:
 
 @elementwise("numpy.fmod math.fmod")
 class fmod:
-    """Remainder with the sign of `a`. Broadcasts. Pullback `g` and `-g*trunc(a/b)`."""
+    """Remainder with the sign of `a`. Broadcasts. Pullback `g` and `-g*trunc(a/b)`, the quotient taken from the
+    remainder: `a/b` may round up to the next whole number."""
 
     def pull_a(ops, g):
         return g
 
-    def pull_b(ops, g, a, b):
-        return -(g * ops.trunc(a / b))
+    def pull_b(ops, g, a, b, y):
+        return -(g * ops.rint((a - y) / b))
 
     samples = (([5.3, -2.1, 7.7], [2.0, 1.5, -3.0]), (7.3, 2.0))
 
@@ -121,9 +136,10 @@ class abs_:
     """`|x|`. Pullback `g` for positive, `-g` for negative entries, exactly 0 at 0, -0.0 and nan."""
 
     def pull_x(ops, g, x):
-        return ops.where(x > 0, g, ops.where(x < 0, -g, 0 * g))
+        return ops.where(x > 0, g, ops.where(x < 0, -g, 0))
 
     strict = False
+    samples = span(-2.0, 2.5, 8)
 
 
 @elementwise("numpy.reciprocal")
@@ -133,6 +149,8 @@ class inv:
     def pull_x(ops, g, y):
         return -((g * y) * y)
 
+    samples = span(-2.0, 2.5, 8)
+
 
 @elementwise("numpy.square")
 class square:
@@ -141,15 +159,20 @@ class square:
     def pull_x(ops, g, x):
         return g * (2 * x)
 
+    samples = span(-2.0, 2.5, 8)
+
 
 @elementwise("numpy.copysign math.copysign")
 class copysign:
-    """`|a|` with the sign of `b`. Pullback `g*sign(a)*sign(b)` for `a`, 0 at 0; `b` has none."""
+    """`|a|` with the sign of `b`. Broadcasts. Pullback `g` for `a` where the sign was kept, `-g` where it changed, 0 at
+    0; `b` has none."""
 
-    def pull_a(ops, g, a, b):
-        return g * ops.sign(a) * ops.where(ops.signbit(b), -1, 1)
+    def pull_a(ops, g, a, y):
+        return ops.where(a == 0, 0, ops.where(a == y, g, -g))
 
     def pull_b(ops, g):
-        return 0 * g
+        return ops.zeros_like(g)
+
+    strict = False
 
     samples = (([1.0, -2.0, 3.0], [-1.0, -1.0, 2.0]), (1.5, -2.0))

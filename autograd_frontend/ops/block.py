@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 OPERATIONS: dict[str, Operation] = {}
+COMPOSED: dict[str, Callable[..., Any]] = {}  # path of a callable -> what it is recorded as
 RESULT, LIKE = -1, 100  # what a rule needs: operand i is i, the result -1, only the shape of either 100 more
 
 
@@ -137,6 +138,17 @@ def elementwise(calls: str) -> Callable[[type], Operation]:
 def operation(calls: str) -> Callable[[type], Operation]:
     """Any other operation."""
     return lambda block: register(Operation(block, calls, "operation"))
+
+
+def composed(calls: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A call that is recorded as the operations it is made of: `f(of, ...)` with NumPy's parameters, where
+    `of(np.reshape)(x, ...)` is a recorded call. Its value must be the one NumPy's own function computes."""
+
+    def put(f: Callable[..., Any]) -> Callable[..., Any]:
+        COMPOSED.update({call: f for call in calls.split()})
+        return f
+
+    return put
 
 
 def register(op: Operation) -> Operation:

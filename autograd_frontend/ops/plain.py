@@ -27,6 +27,9 @@ class Plain:
     log1p, expm1, floor, trunc, sign, abs, maximum, minimum = (
         np.log1p, np.expm1, np.floor, np.trunc, np.sign, np.abs, np.maximum, np.minimum,
     )  # fmt: skip
+    exp2, hypot, cbrt, deg2rad, rad2deg, rint, ldexp, signbit = (
+        np.exp2, np.hypot, np.cbrt, np.deg2rad, np.rad2deg, np.rint, np.ldexp, np.signbit,
+    )  # fmt: skip
     isnan, isfinite, floor_divide = np.isnan, np.isfinite, np.floor_divide
     matmul, einsum, tensordot, outer = np.matmul, np.einsum, np.tensordot, np.outer
     solve, inv, swapaxes = np.linalg.solve, np.linalg.inv, np.swapaxes
@@ -38,14 +41,84 @@ class Plain:
     )  # fmt: skip
     both, either, invert = np.logical_and, np.logical_or, np.logical_not
 
+    total, product, largest, smallest = (  # with an axis, always: theirs is the first
+        np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce,
+    )  # fmt: skip
+    running_total, largest_so_far, smallest_so_far = np.add.accumulate, np.maximum.accumulate, np.minimum.accumulate
+    asarray, count_nonzero, eye, trace, diff = np.asarray, np.count_nonzero, np.eye, np.trace, np.diff
+    argsort, take_along, svd = np.argsort, np.take_along_axis, np.linalg.svd
+
+    eigh, tril, triu = np.linalg.eigh, np.tril, np.triu
+
+    @staticmethod
+    def scatter(x: Any, places: Any, shape: Any) -> Any:
+        """Zeros of this shape to which the entries of `x` were added at `places`, positions in row-major order."""
+        x, places, size = np.asarray(x).ravel(), np.asarray(places).ravel(), math.prod(shape)
+        if x.dtype == np.float64:
+            return np.bincount(places, x, size).reshape(shape)
+        d = np.zeros(size, x.dtype)
+        np.add.at(d, places, x)
+        return d.reshape(shape)
+
+    @staticmethod
+    def times(g: Any, x: Any) -> Any:
+        """`g * x`, exactly zero where `g` is."""
+        d = g * x
+        check = np.vdot(d, d) if type(d) is np.ndarray else d
+        return np.where(g == 0, 0, d) if check != check else d
+
+    @staticmethod
+    def others(reduce: Any, x: Any) -> Any:
+        """For every entry along the last axis, the others added or multiplied: those before and those after it."""
+        combine = reduce.__self__
+        before, after = np.full_like(x, combine.identity), np.full_like(x, combine.identity)
+        if x.shape[-1] > 1:
+            combine.accumulate(x[..., :-1], axis=-1, out=before[..., 1:])
+            combine.accumulate(x[..., :0:-1], axis=-1, out=after[..., -2::-1])
+        return combine(before, after)
+
+    @staticmethod
+    def put_along(indices: Any, x: Any, axis: int) -> Any:
+        """An array with `x` at the indices along an axis, each of which occurs once."""
+        d = np.empty(x.shape, x.dtype)
+        if d.ndim == 1:
+            d[indices] = x
+        else:
+            np.put_along_axis(d, indices, x, axis)
+        return d
+
+    @staticmethod
+    def add_along(shape: Any, indices: Any, x: Any, axis: int) -> Any:
+        """Zeros to which `x` was added at the indices along an axis."""
+        d = np.zeros(shape, x.dtype)
+        axis %= len(shape)
+        key = [np.arange(n).reshape((1,) * k + (n,) + (1,) * (d.ndim - 1 - k)) for k, n in enumerate(shape)]
+        key[axis] = indices
+        np.add.at(d, tuple(key), x)
+        return d
+
     @staticmethod
     def where(condition: Any, x: Any, y: Any) -> Any:
         """Entries of `x` where the condition holds, else of `y`; a plain choice for a plain condition."""
         if condition is True or condition is np.True_:
-            return x
+            return x if type(x) is not int or type(y) is not np.ndarray else np.full(y.shape, x, y.dtype)
         if condition is False or condition is np.False_:
-            return y
+            return y if type(y) is not int or type(x) is not np.ndarray else np.full(x.shape, y, x.dtype)
         return np.where(condition, x, y)
+
+    @staticmethod
+    def truth(x: Any) -> Any:
+        """What `x` means as a condition."""
+        return bool(x) if not hasattr(x, "dtype") and not isinstance(x, (list, tuple)) else np.asarray(x) != 0
+
+    @staticmethod
+    def zeros_like(x: Any) -> Any:
+        return np.zeros(x.shape, x.dtype) if type(x) is np.ndarray else 0
+
+    @staticmethod
+    def constant(pair: tuple[float, Any], x: Any) -> Any:
+        """A constant, given as (float, longdouble), in the precision of `x`; it leaves every other dtype as it is."""
+        return pair[1] if getattr(x, "dtype", None) == np.longdouble else pair[0]
 
     @staticmethod
     def astype(x: Any, dtype: Any) -> Any:
@@ -65,7 +138,22 @@ class Floats:
     log1p, expm1, floor, trunc, abs, isnan, isfinite = (
         math.log1p, math.expm1, math.floor, math.trunc, abs, math.isnan, math.isfinite,
     )  # fmt: skip
+    exp2, hypot, cbrt, deg2rad, rad2deg, rint, ldexp, truth = (
+        math.exp2, math.hypot, math.cbrt, math.radians, math.degrees, round, math.ldexp, bool,
+    )  # fmt: skip
     maximum, minimum = np.maximum, np.minimum
+
+    @staticmethod
+    def signbit(x: float) -> bool:
+        return math.copysign(1.0, x) < 0
+
+    @staticmethod
+    def zeros_like(x: float) -> float:
+        return 0.0
+
+    @staticmethod
+    def constant(pair: tuple[float, Any], x: float) -> float:
+        return pair[0]
 
     @staticmethod
     def sign(x: float) -> float:

@@ -1,0 +1,137 @@
+"""Calls of operations that are not elementwise: operands by the block's `bind`, views, `out=`, several results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .ops.block import OPERATIONS, Operation
+from .recording import (
+    adopt, before_plain_write, depends, emit, into, overlaps, refuse, remember_spread, settle, shares, site, tape_of, value,
+    view_of,
+)  # fmt: skip
+from .tape import Ref, Tensor, View
+
+ndarray = np.ndarray
+HARMLESS = frozenset({int, bool, str, type(None), slice})
+NO_OUT = 1000
+
+
+def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
+    """What a program calls in place of `call`, for a block that has a `bind`."""
+    bind = op.bind
+    assert bind is not None
+    names = bind.__code__.co_varnames[: bind.__code__.co_argcount]
+    out_at = names.index("out") if "out" in names else NO_OUT
+
+    def handle(*args: Any, **kwargs: Any) -> Any:
+        try:
+            given, attributes = bind(*args, **kwargs)
+        except Exception as error:
+            return unbound(op, call, args, kwargs, error)
+        operands = tuple([settle(x) for x in given])
+        t = tape_of(operands)
+        for name, x in attributes.items():
+            if type(x) not in HARMLESS and depends(x):
+                raise refuse(f"{name} of {op.name} is recorded, but it has to be plain data", f"Use int({name}).")
+        out = kwargs.get("out") if len(args) <= out_at else args[out_at]
+        if out is not None:
+            out = out[0] if type(out) is tuple else out
+            return write_out(op, call, operands, attributes, args, kwargs, out, t)
+        if t is None:
+            return call(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
+        if op.views and type(operands[0]) is Tensor:
+            return viewed(op, call, args, kwargs, given[0], operands, attributes, t)
+        v = call(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
+        if op.parts:
+            return several(op, v, operands, attributes, t)
+        return emit(op, v, operands, attributes, site(), t)
+
+    handle.__name__ = op.name
+    return handle
+
+
+def unbound(op: Operation, call: Callable[..., Any], args: Any, kwargs: Any, error: Exception) -> Any:
+    """A call that the block does not take: wrong, and then it raises NumPy's own error, or one without a rule."""
+    v = call(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
+    if depends(args) or depends(kwargs):
+        raise refuse(f"this form of {op.name} cannot be recorded: {error}", "Write it with functions that have a rule.")
+    return v
+
+
+def viewed(
+    op: Operation, call: Callable[..., Any], args: Any, kwargs: Any, first: Any, operands: Any, attributes: Any, t: Any
+) -> Any:
+    """A call whose result may be a view of its first operand, which was handed in as `first`."""
+    x = operands[0]
+    given = [x.v if e is first else value(e) for e in args]
+    named = {k: x.v if e is first else value(e) for k, e in kwargs.items()}
+    v = call(*given, **named)
+    if not shares(v, x.v):
+        return emit(op, v, operands, attributes, site(), t)
+    if v is x.v:
+        return x
+    if overlaps(v):  # as a view of the cotangent, its entries would not be independent
+        remember_spread(v, t)
+        return emit(op, v, operands, attributes, site(), t)
+    given, named = [fixed(e) for e in given], {k: fixed(e) for k, e in named.items()}
+    if args and args[0] is first:
+        return view_of(x, v, call, given[1:], named)
+    u = x.v
+
+    def again(m: ndarray) -> Any:
+        return call(*[m if e is u else e for e in given], **{k: m if e is u else e for k, e in named.items()})
+
+    return view_of(x, v, again, ())
+
+
+def fixed(x: Any) -> Any:
+    """An argument that later writes do not change (x itself, the array looked at, stays)."""
+    return tuple([fixed(e) for e in x]) if type(x) is list else x
+
+
+def write_out(op: Any, call: Any, operands: Any, attributes: Any, args: Any, kwargs: Any, out: Any, t: Any) -> Any:
+    """A call with `out=`."""
+    s = site()
+    x = settle(out)
+    if t is not None and x is out and not isinstance(x, Ref):
+        x = adopt(out, t, s)
+    plain = {k: value(v) for k, v in kwargs.items()}
+    if "out" in plain:
+        plain["out"] = value(out)
+    given = [value(x) for x in args]
+    if isinstance(x, Ref):
+        if plain.get("where", True) is not True:
+            raise refuse(f"{op.name} cannot be recorded with out= and where= together", "Use np.where.", s)
+        tape_of((*operands, x))
+        into(op, lambda: call(*given, **plain), operands, attributes, x, s)
+    else:
+        before_plain_write(out, s)
+        call(*given, **plain)
+    return out
+
+
+def several(op: Operation, v: Any, operands: Any, attributes: Any, t: Any) -> Any:
+    """A tuple of results, each an operation of its own; its rules may ask for all `results`."""
+    s = site()
+    attributes = {**attributes, "results": list(v)}
+    parts = [emit(OPERATIONS[p], r, operands, attributes, s, t) if p else r for p, r in zip(op.parts, v, strict=True)]
+    return type(v)(*parts) if hasattr(v, "_fields") else tuple(parts)
+
+
+def composition(recorded: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:
+    """What a program calls in place of `call`, which is recorded as the operations it is made of."""
+    from .callables import of
+
+    def handle(*args: Any, **kwargs: Any) -> Any:
+        if depends(args) or depends(kwargs):
+            return recorded(of, *args, **kwargs)
+        return call(*[settle(x) for x in args], **{k: settle(x) for k, x in kwargs.items()})
+
+    handle.__name__ = getattr(call, "__name__", recorded.__name__)
+    return handle
+
+
+__all__ = ["View", "any_operation", "composition", "write_out"]

@@ -1,0 +1,216 @@
+"""Variances, norms, and the softmax family."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .axes import count, divided, mask, masked, present, reduced, rows, unrows, widened
+from .block import Like, like, operation
+from .reductions import CUBE, MASKED, MATRIX, SAMPLES, VECTOR
+
+# variance
+
+
+def var_bind(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None):
+    return (a, None if mean is np._NoValue else mean), {
+        "axis": axis, "keepdims": keepdims, "where": mask(where), "dtype": dtype,
+        "ddof": ddof if correction is None or correction is np._NoValue else correction,
+    }  # fmt: skip
+
+
+def deviation(ops, a, mean, axis, where):
+    """Entries minus their mean, the one given as `mean=` or their own."""
+    if mean is None:
+        mean = divided(
+            ops.total(masked(ops, ops.asarray(a), where), axis=axis, keepdims=True), count(ops, like(a), axis, where)
+        )
+    return a - mean
+
+
+def freedom(ops, a, axis, where, ddof):
+    n = count(ops, like(a), axis, where)
+    return max(n - ddof, 0) if where is True else ops.maximum(n - ddof, 0)
+
+
+def var_pull(ops, g, a, mean, axis, keepdims, where, ddof):
+    d = divided(2.0 * deviation(ops, a, mean, axis, where), freedom(ops, a, axis, where, ddof))
+    return masked(ops, ops.times(widened(ops, g, axis, keepdims), d), where)
+
+
+def var_push(ops, t, a, mean, axis, keepdims, where, ddof):
+    d = divided(2.0 * deviation(ops, a, mean, axis, where), freedom(ops, a, axis, where, ddof))
+    return ops.total(masked(ops, ops.times(t, d), where), axis=axis, keepdims=keepdims)
+
+
+def over_deviation(ops, g, y):
+    """`g/(2*y)`, exactly 0 where the standard deviation `y` is 0."""
+    return ops.where(y == 0, 0 * y, g / (2.0 * ops.where(y == 0, 1.0, y)))
+
+
+def std_pull(ops, g, a, mean, y, axis, keepdims, where, ddof):
+    return var_pull(ops, over_deviation(ops, g, y), a, mean, axis, keepdims, where, ddof)
+
+
+def std_push(ops, t, a, mean, y, axis, keepdims, where, ddof):
+    return over_deviation(ops, var_push(ops, t, a, mean, axis, keepdims, where, ddof), y)
+
+
+SPREAD = (
+    *SAMPLES, *MASKED, (MATRIX, {"axis": 1, "ddof": 1}), (VECTOR, {"correction": 1.5}),
+    (MATRIX, {"axis": 1, "mean": np.array([[0.4], [0.6]])}),
+)  # fmt: skip
+
+
+@operation("numpy.var numpy.ndarray.var")
+class var:
+    """Variance with `n - ddof` (or `correction`) degrees of freedom. Pullback `g*2*(a - mean)/(n - ddof)`; no degree
+    of freedom left: nan, as the value. `mean=` may be recorded: its pullback is minus the sum of that."""
+
+    bind, shape, pull_a, push_a = var_bind, reduced, var_pull, var_push
+
+    def pull_mean(ops, g, a, mean, axis, keepdims, where, ddof):
+        return -var_pull(ops, g, a, mean, axis, keepdims, where, ddof)
+
+    def push_mean(ops, t, a, mean, axis, keepdims, where, ddof):
+        return -var_push(ops, t, a, mean, axis, keepdims, where, ddof)
+
+    samples = SPREAD
+
+
+@operation("numpy.std numpy.ndarray.std")
+class std:
+    """Standard deviation. Pullback `g*(a - mean)/(y*(n - ddof))`, exactly 0 where the deviation `y` is 0."""
+
+    bind, shape, pull_a, push_a = var_bind, reduced, std_pull, std_push
+
+    def pull_mean(ops, g, a, mean, y, axis, keepdims, where, ddof):
+        return -std_pull(ops, g, a, mean, y, axis, keepdims, where, ddof)
+
+    def push_mean(ops, t, a, mean, y, axis, keepdims, where, ddof):
+        return -std_push(ops, t, a, mean, y, axis, keepdims, where, ddof)
+
+    samples = SPREAD
+
+
+def nan_var_bind(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, correction=None):
+    operands, attributes = var_bind(a, axis, dtype, out, ddof, keepdims, where=where, correction=correction)
+    return operands[:1], attributes
+
+
+@operation("numpy.nanvar")
+class nanvar:
+    """Variance of the numbers among the entries: exactly 0 for NaN. `mean=` is refused."""
+
+    bind, shape = nan_var_bind, reduced
+
+    def pull_a(ops, g, a, axis, keepdims, where, ddof):
+        return var_pull(ops, g, a, None, axis, keepdims, present(ops, a, where), ddof)
+
+    def push_a(ops, t, a, axis, keepdims, where, ddof):
+        return var_push(ops, t, a, None, axis, keepdims, present(ops, a, where), ddof)
+
+    samples = SPREAD[:-1]
+
+
+@operation("numpy.nanstd")
+class nanstd:
+    """Standard deviation of the numbers among the entries: exactly 0 for NaN and where it is 0. `mean=` is refused."""
+
+    bind, shape = nan_var_bind, reduced
+
+    def pull_a(ops, g, a, y, axis, keepdims, where, ddof):
+        return std_pull(ops, g, a, None, y, axis, keepdims, present(ops, a, where), ddof)
+
+    def push_a(ops, t, a, y, axis, keepdims, where, ddof):
+        return std_push(ops, t, a, None, y, axis, keepdims, present(ops, a, where), ddof)
+
+    samples = SPREAD[:-1]
+
+
+# softmax family
+
+
+def even(ops, x, axis):
+    """exp of the distance from the largest entry, over its sum: for inf or nothing but -inf, nan."""
+    e = ops.exp(x - ops.largest(x, axis=axis, keepdims=True))
+    return e / ops.total(e, axis=axis, keepdims=True)
+
+
+@operation("scipy.special.logsumexp")
+class logsumexp:
+    """`log(sum(b*exp(a)))`. Pullback `g*softmax(a)`, with weights `g*b*exp(a)/sum(b*exp(a))`; weights
+    `g*exp(a)/sum(b*exp(a))`. Rows with +inf, or of only -inf: nan. `return_sign=True` is refused."""
+
+    def bind(a, axis=None, b=None, keepdims=False, return_sign=False):
+        if return_sign:
+            raise TypeError("return_sign=True")
+        return (a, b), {"axis": axis, "keepdims": keepdims}
+
+    def shape(a, b, axis, keepdims):
+        shape = np.broadcast_shapes(a.shape, b.shape)
+        dtype = np.result_type(a.dtype or float, b.dtype) if b.dtype else a.dtype
+        return reduced(Like(shape, dtype), axis=axis, keepdims=keepdims)
+
+    def pull_a(ops, g, a, b, axis, keepdims):
+        return ops.times(widened(ops, g, axis, keepdims), slope_of_logsumexp(ops, a, b, axis))
+
+    def pull_b(ops, g, a, b, axis, keepdims):
+        return ops.times(widened(ops, g, axis, keepdims), slope_of_logsumexp(ops, a, b, axis, False))
+
+    def push_a(ops, t, a, b, axis, keepdims):
+        return ops.total(t * slope_of_logsumexp(ops, a, b, axis), axis=axis, keepdims=keepdims)
+
+    def push_b(ops, t, a, b, axis, keepdims):
+        return ops.total(t * slope_of_logsumexp(ops, a, b, axis, False), axis=axis, keepdims=keepdims)
+
+    samples = (*SAMPLES, (MATRIX, 1, np.array([1.0, 2.0, 0.5])), (VECTOR, None, 2.5))
+
+
+def slope_of_logsumexp(ops, a, b, axis, of_a=True):
+    a = ops.asarray(a)
+    if b is None:
+        return even(ops, a, axis)
+    a, b = ops.asarray(a), ops.asarray(b)
+    e = ops.exp(a - ops.largest(a, axis=axis, keepdims=True))
+    return (b * e if of_a else e) / ops.total(b * e, axis=axis, keepdims=True)
+
+
+def rowwise_bind(x, axis=None):
+    return (x,), {"axis": axis}
+
+
+def same(x, axis):
+    return Like(x.shape, x.dtype or np.dtype(float))
+
+
+def softmax_pull(ops, g, y, axis):
+    d = ops.times(g, y)
+    return d - y * ops.total(d, axis=axis, keepdims=True)
+
+
+@operation("scipy.special.softmax")
+class softmax:
+    """`exp(x)/sum(exp(x))` over the axes (all of them for None). Pullback `y*(g - sum(g*y))`."""
+
+    bind, shape = rowwise_bind, same
+    pull_x = softmax_pull
+    push_x = softmax_pull
+    samples = ((VECTOR,), (MATRIX, 1), (MATRIX, {"axis": 0}), (CUBE, (0, 2)))
+
+
+@operation("scipy.special.log_softmax")
+class log_softmax:
+    """Logarithm of softmax. Pullback `g*c - exp(y)*(sum of the other g)` with `c = -expm1(y)`, which does not cancel
+    where one entry has nearly all the weight."""
+
+    bind, shape = rowwise_bind, same
+
+    def pull_x(ops, g, y, axis):
+        others = unrows(ops, ops.others(ops.total, rows(ops, g, axis)), y, axis)
+        return ops.times(g, -ops.expm1(y)) - ops.times(others, ops.exp(y))
+
+    def push_x(ops, t, y, axis):
+        return t - ops.total(ops.exp(y) * t, axis=axis, keepdims=True)
+
+    samples = ((VECTOR,), (MATRIX, 1), (MATRIX, {"axis": 0}), (CUBE, (0, 2)))
+

@@ -1,0 +1,189 @@
+"""Functions that write into an array, or give several results: spelled out with reads, writes and other operations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .eager import EAGER
+from .ops.block import OPERATIONS
+from .recording import (
+    adopt, before_plain_write, before_write, depends, frozen, plain_key, settle, site, tape_of, value,
+)  # fmt: skip
+from .tape import Ref, Scalar, add_to, fitted
+
+ndarray = np.ndarray
+
+
+class Scatter:
+    """`np.add.at(place, key, value)`: the array keeps its cotangent, the value gets that of the entries it went to."""
+
+    __slots__ = ("place", "key", "value", "fit", "sign", "s", "op")
+
+    def __init__(self, place: Any, key: Any, value: Any, fit: Any, sign: int, s: Any) -> None:
+        self.place, self.key, self.value, self.fit, self.sign, self.s = place, key, value, fit, sign, s
+        self.op = "add_at"
+
+    def sweep(self) -> None:
+        if self.place.silent():
+            return
+        g = self.place.mirror()[self.key]
+        g = -g if self.sign < 0 else g.copy() if type(g) is ndarray else g
+        add_to(self.value, fitted(g, g, self.fit))
+
+
+def at(call: Callable[..., Any], sign: int) -> Callable[..., None]:
+    """`np.add.at` and `np.subtract.at`."""
+
+    def handle(a: Any, indices: Any, b: Any) -> None:
+        s = site()
+        x, v, key = settle(a), settle(b), frozen(plain_key(indices))
+        t = tape_of((x, v))
+        if t is None:
+            before_plain_write(a, s)
+            call(a, key, v)
+            return
+        if not isinstance(x, Ref):
+            x = adopt(a, t, s)
+        before_write(x, s)
+        call(x.v, key, value(v))
+        if isinstance(v, Ref):
+            w = v.v
+            scalar = type(v) is Scalar
+            fit = (None, None, False) if scalar else (getattr(w, "shape", ()), getattr(w, "dtype", None), False)
+            t.append(Scatter(x.n, key, v if scalar else v.n, fit, sign, s))
+
+    handle.__name__ = f"{call.__name__}_at"
+    return handle
+
+
+def writing(f: Callable[..., Any], recorded: Callable[..., None]) -> Callable[..., Any]:
+    """`f` writes into its first argument: as it is where nothing is recorded, otherwise through `recorded`."""
+
+    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if depends((x, args, kwargs)):
+            return recorded(x, *args, **kwargs)
+        if type(x) is ndarray:
+            before_plain_write(x)
+        return f(x, *args, **kwargs)
+
+    call.__name__ = f.__name__
+    return call
+
+
+def write_flat(x: Any, positions: Any, v: Any, picks: Any = None) -> None:
+    """Entries `positions` (in C order) of `x` become those of `v`, repeated as often as needed, or the `picks` of it."""
+    v = settle(v)
+    w = np.asarray(value(v))
+    if w.size != 1 or w.ndim:
+        picks = np.arange(positions.size) if picks is None else picks
+        v = EAGER.getitem(v if isinstance(v, Ref) else w, np.unravel_index(picks % w.size, w.shape), site())
+    EAGER.store(v, x, np.unravel_index(positions, value(x).shape), site())
+
+
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    from .callables import of
+
+    mask = value(where)
+    EAGER.store(src if mask is True else of(np.where)(mask, src, dst), dst, Ellipsis, site())
+
+
+def fill_with(x: Any, v: Any) -> None:
+    EAGER.store(v, x, Ellipsis, site())
+
+
+def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
+    positions = np.arange(value(a).size).take(np.ravel(value(ind)), mode=mode)
+    write_flat(a, positions, v)
+
+
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    write_flat(arr, np.flatnonzero(value(mask)), vals)
+
+
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    positions = np.flatnonzero(value(mask))
+    write_flat(a, positions, values, positions)
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    mask = np.zeros(value(a).shape, bool)
+    np.fill_diagonal(mask, True, wrap)
+    write_flat(a, np.flatnonzero(mask), val)
+
+
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any = -1) -> None:
+    x, indices = value(arr), value(indices)
+    if axis is None:
+        write_flat(arr, np.arange(x.size)[indices], values)
+        return
+    grid = list(np.ogrid[tuple([slice(n) for n in x.shape])])
+    grid[axis] = indices
+    EAGER.store(values, arr, tuple(grid), site())
+
+
+def separately(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of one array that takes several: one after the other."""
+
+    def call(*arrays: Any) -> Any:
+        return handler(arrays[0]) if len(arrays) == 1 else tuple([handler(x) for x in arrays])
+
+    return call
+
+
+def logarithm(natural: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    """`math.log` with one argument and with two."""
+
+    def log(x: Any, *base: Any) -> Any:
+        return general(x, *base) if base else natural(x)
+
+    return log
+
+
+def replacing(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """`np.nan_to_num`, with `copy=False` a write."""
+
+    def nan_to_num(x: Any, copy: Any = True, *args: Any, **kwargs: Any) -> Any:
+        r = handler(x, True, *args, **kwargs)
+        if not copy and isinstance(value(x), ndarray):
+            EAGER.store(r, x, Ellipsis, site())
+            return x
+        return r
+
+    return nan_to_num
+
+
+def listing(item: Callable[..., Any]) -> Callable[..., Any]:
+    """`x.tolist()`: nested lists of recorded Python floats."""
+
+    def tolist(x: Any) -> Any:
+        x = settle(x)
+        if not isinstance(x, Ref):
+            return x.tolist()
+        if not isinstance(x.v, ndarray) or x.v.ndim == 0:
+            return item(x)
+        return [tolist(EAGER.getitem(x, i, site())) for i in range(len(x.v))]
+
+    return tolist
+
+
+def fill(table: dict[Any, Any], methods: dict[str, Any]) -> None:
+    """Enter these functions into the tables."""
+    from .callables import handler
+
+    for f, recorded in (
+        (np.copyto, copyto), (np.put, put), (np.place, place), (np.putmask, putmask),
+        (np.fill_diagonal, fill_diagonal), (np.put_along_axis, put_along_axis),
+    ):  # fmt: skip
+        table[f] = writing(f, recorded)
+    methods["put"] = table[ndarray.put] = writing(ndarray.put, put)
+    methods["fill"] = table[ndarray.fill] = writing(ndarray.fill, fill_with)
+    table[np.add.at], table[np.subtract.at] = at(np.add.at, 1), at(np.subtract.at, -1)
+    for f in (np.atleast_1d, np.atleast_2d, np.atleast_3d):
+        table[f] = separately(table[f])
+    table[np.nan_to_num] = replacing(table[np.nan_to_num])
+    methods["tolist"] = table[ndarray.tolist] = listing(methods["item"])
+    table[math.log] = logarithm(*[handler(OPERATIONS[name], math.log) for name in ("log", "log_base")])
