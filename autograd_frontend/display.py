@@ -6,7 +6,7 @@ import html
 from typing import Any
 
 from .rewrite import place_of
-from .tape import Node, Scalar
+from .tape import Pair, Scalar
 
 
 def shown(value: Any) -> str:
@@ -59,8 +59,8 @@ class TapeView:
         for i, n in enumerate(tape):
             numbers[id(n)] = str(i)
             place = place_of(n.s)
-            inputs = ", ".join(numbers.get(id(x), "?") for x in inputs_of(n))
-            self.rows.append((str(i), operation_of(n), inputs, place.name, str(place.line or ""), place.text.strip()))
+            inputs = ", ".join(numbers.get(id(x), getattr(x, "op", "?")) for x in inputs_of(n))
+            self.rows.append((str(i), operation_of(n, place.operation), inputs, place.name, str(place.line or ""), place.text.strip()))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -87,6 +87,8 @@ def inputs_of(n: Any) -> list[Any]:
     """The nodes that an operation read, views followed to the arrays they look at."""
     if type(n) is Scalar:
         found = [e[0] for e in n.a] if type(n.a) is list else [x for x in (n.a, n.b) if x is not None]
+    elif type(n) is Pair:
+        found = [x for x in (n.a, n.b) if x is not None]
     elif hasattr(n, "place"):
         found = [n.place] + ([n.value] if getattr(n, "value", None) is not None else [])
     else:
@@ -100,12 +102,10 @@ def root(x: Any) -> Any:
     return x
 
 
-def operation_of(n: Any) -> str:
+def operation_of(n: Any, written: str) -> str:
+    """The name of an operation: its own, or what the program calls it."""
     if type(n) is not Scalar:
-        return str(n.op) if isinstance(n, Node) or hasattr(n, "op") else "?"
+        return getattr(n.op, "name", n.op)
     if isinstance(n.pb, str):
         return n.pb
-    return OPERATION_NAMES.get(n.f, "linear")
-
-
-OPERATION_NAMES: dict[Any, str] = {}
+    return getattr(n.f, "op", "") or written or "linear"

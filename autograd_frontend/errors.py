@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something happened in the user's source: file, line, function, the text of the line, the bound name."""
+    """Where something happened in the user's source: file, line, function, the text of the line, the bound name,
+    and, of a recorded operation, what it is called in the program."""
 
     filename: str
     line: int
     function: str = ""
     text: str = ""
     name: str = ""
+    operation: str = ""
 
     def __str__(self) -> str:
         inside = f", in {self.function}" if self.function else ""

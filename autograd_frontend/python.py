@@ -125,7 +125,7 @@ def to_float(x: Any = 0.0, /) -> Any:
         return float(x)
     if type(x) is Scalar and type(x.v) is float:
         return x
-    return emit(OPERATIONS["item"], float(x.v), (x,), {}, site(), x.t)
+    return emit(OPERATIONS["item"], float(x.v), (x,), {"index": ()}, site(), x.t)
 
 
 def to_int(x: Any = 0, /, *base: Any, **kwargs: Any) -> Any:

@@ -37,7 +37,7 @@ IN_ANNOTATED = "an annotation on a subscript", "Leave out the annotation."
 IN_WITH = "a subscript as a target before the last item of a with statement", "Nest two with statements."
 
 # line, function, target (a tree, turned into text when asked for)
-Site = tuple[int, str, ast.AST | None]
+Site = tuple[int, str, ast.AST | None, str]  # line, function, what it is bound to, operation
 Span = tuple[int, int | None, int, int | None]
 
 
@@ -198,7 +198,7 @@ class Walk:
         if name in SITED:
             site = ast.copy_location(ast.Constant(self.first_site + len(self.sites)), at)
             new.args.append(site)
-            self.sites.append((at.lineno, self.function, self.targets.get(id(at))))
+            self.sites.append((at.lineno, self.function, self.targets.get(id(at)), name))
         return args
 
     def is_ops(self, new: Any, name: str, at: Any) -> bool:

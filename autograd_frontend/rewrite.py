@@ -33,7 +33,7 @@ class Program:
 
 _PROGRAMS: dict[int, Program] = {}  # by id of the original code
 _NAMES: dict[int, tuple[types.CodeType, dict[reading.Span, ast.AST]]] = {}  # by id of each code object of a program
-_SITES: list[tuple[str, reading.Site]] = [("", (0, "", None))]
+_SITES: list[tuple[str, reading.Site]] = [("", (0, "", None, ""))]
 _LOCK = threading.Lock()
 
 
@@ -70,8 +70,8 @@ def is_program(code: types.CodeType) -> bool:
 def place_of(site: int | tuple[types.CodeType, int]) -> Place:
     """Where a recorded operation stands: by its site, or by a code object and the offset of an instruction in it."""
     if isinstance(site, int):
-        filename, (line, function, target) = _SITES[site]
-        return Place(filename, line, function, linecache.getline(filename, line), _text(target))
+        filename, (line, function, target, operation) = _SITES[site]
+        return Place(filename, line, function, linecache.getline(filename, line), _text(target), operation)
     code, offset = site
     position = next(itertools.islice(code.co_positions(), max(offset, 0) // 2, None), (None, None, None, None))
     first, end, column, last = position

@@ -26,6 +26,7 @@ assert handles
 SIMPLE = frozenset({type(None), float, int, np.ndarray, np.float64, list, dict, tuple, str, bool})
 LOCK = threading.Lock()
 LIMIT = [0]
+EMPTY = types.CellType()
 HEADROOM = 50  # frames of ours at the deepest point of a recursion
 TRACEBACK = "AUTOGRAD_FRONTEND_TRACEBACK"
 
@@ -113,7 +114,11 @@ def stop(tape: Tape) -> None:
 
 
 def tidy(fn: Any, args: Any) -> None:
-    """Recorded values that the function left in attributes of its arguments become plain values."""
+    """Recorded values that the function left in attributes of its arguments, or in the variables of the function
+    around it, become plain values."""
+    for cell in getattr(fn, "__closure__", None) or ():
+        if cell != EMPTY and isinstance(cell.cell_contents, Ref):
+            cell.cell_contents = cell.cell_contents.v
     for x in (getattr(fn, "__self__", None), *args):
         if type(x) not in SIMPLE and hasattr(x, "__dict__") and not isinstance(x, (type, types.ModuleType, types.FunctionType)):
             for name, v in list(vars(x).items()):

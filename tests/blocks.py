@@ -8,7 +8,6 @@ import numpy as np
 import oracle
 
 from autograd_frontend import ops
-from autograd_frontend.callables import method_call
 from autograd_frontend.ops.block import OPERATIONS, Operation, find
 from autograd_frontend.ops.plain import PLAIN
 from autograd_frontend.recording import ACTIVE, gather
@@ -89,9 +88,19 @@ def fresh(x: Any, lists: bool) -> Any:
 
 
 def callable_of(path: str) -> Any:
-    if path.startswith("numpy.ndarray."):
-        return method_call(path[14:])
-    return find(path)
+    return method(path[14:]) if path.startswith("numpy.ndarray.") else find(path)
+
+
+def method(name: str) -> Any:
+    """A method or an attribute of arrays as a function, one that can be recorded."""
+
+    def attribute(x):
+        return getattr(x, name)
+
+    def call(x, *args, **kwargs):
+        return getattr(x, name)(*args, **kwargs)
+
+    return attribute if name in ("T", "real", "imag", "mT", "flat") else call
 
 
 def case(op: Operation, path: str, sample: tuple[Any, ...]) -> Case:
@@ -108,7 +117,7 @@ def takes(c: Case) -> bool:
         return False
     try:
         c.plain()
-    except (TypeError, AttributeError):
+    except (TypeError, AttributeError, ValueError):
         return False
     return True
 
@@ -155,7 +164,7 @@ def linear_tangent(c: Case, tangents: list[Any]) -> Any:
     operands = c.operands()
     each = any(type(n) is int and 0 <= n < 100 or n == "operands" for rule in c.op.pulls for n in rule.needs)
     if not each:
-        return replaced(c, operands, tangents).plain()
+        return replaced(c, operands, [0 if t is None and type(x) is int else t for x, t in zip(operands, tangents)]).plain()
     total: Any = 0
     for i, t in enumerate(tangents):
         if t is not None:
