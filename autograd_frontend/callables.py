@@ -34,6 +34,7 @@ PROGRAMS: dict[int, tuple[Any, Any]] = {}  # id of a function -> (weak reference
 LATER: dict[str, Operation] = {}  # callables of modules that are not imported yet
 STANDARD = str(Path(operator.__file__).parent)
 IN_PLACE = {"sort", "partition", "resize", "byteswap", "setfield"}
+SEEN = [0]  # how many modules were imported when LATER was looked through
 UNSAFE = {"eval", "exec", "locals", "vars", "compile", "globals"}
 
 
@@ -86,7 +87,7 @@ def function(f: Any) -> Any:
     found = PROGRAMS.get(key)
     if found is not None and found[0]() is f:
         return found[1]
-    if library(f.__module__) or late(f):
+    if late(f) or library(f.__module__):
         return TABLE[f] if f in TABLE else guard(f)
     if standard(f.__module__) or standard_file(f.__code__.co_filename):
         from .python import iterating
@@ -133,7 +134,9 @@ def builtin(f: Any) -> Any:
             protect(owner)
         return guard(f)
     if owner is None or isinstance(owner, types.ModuleType):
-        return TABLE[f] if late(f) else guard(f)
+        if not late(f):
+            TABLE[f] = guard(f)
+        return TABLE[f]
     if isinstance(owner, (list, dict, set, tuple, str, bytes)) or type(owner).__module__ == "collections":
         from .python import iterating
 
@@ -216,11 +219,13 @@ REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "
 
 def late(f: Any) -> bool:
     """Look again for callables of modules that have been imported since; True if `f` is one of them."""
-    for path, op in list(LATER.items()):
-        thing = find(path)
-        if thing is not None:
-            del LATER[path]
-            TABLE[thing] = handler(op, thing)
+    if SEEN[0] != len(sys.modules):
+        SEEN[0] = len(sys.modules)
+        for path, op in list(LATER.items()):
+            thing = find(path)
+            if thing is not None:
+                del LATER[path]
+                TABLE[thing] = handler(op, thing)
     try:
         return f in TABLE
     except TypeError:

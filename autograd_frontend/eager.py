@@ -42,7 +42,9 @@ def {name}(a, b):
 
 def binary(op: Operation | None, call: Callable[[Any, Any], Any], a: Any, b: Any, s: Any = 0) -> Any:
     """A two-operand operation on anything. `op` None: it has no derivative, the result is plain data."""
-    a, b = settle(a), settle(b)
+    if type(a) is str or type(a) is bytes:  # formatting with %
+        return call(a, formatted(b))
+    a, b = operand(a, b, call), operand(b, a, call)
     t = tape_of((a, b))
     if not (isinstance(a, (Ref, *NUMBERS)) and isinstance(b, (Ref, *NUMBERS))):
         done, r = overloaded(call, a, b)
@@ -50,10 +52,26 @@ def binary(op: Operation | None, call: Callable[[Any, Any], Any], a: Any, b: Any
             return r
     if t is None:
         return call(a, b)
-    if type(a) is str or type(a) is bytes:  # formatting with %
-        return call(a, tuple([v.v if isinstance(v, Ref) else v for v in b]) if type(b) is tuple else b.v)
     v = call(a.v if isinstance(a, Ref) else a, b.v if isinstance(b, Ref) else b)
     return v if op is None else emit(op, v, (a, b), None, s, t)
+
+
+def operand(x: Any, other: Any, call: Callable[[Any, Any], Any]) -> Any:
+    """An operand as the recording sees it. A list or tuple is an array only where NumPy takes part."""
+    if type(x) is list or type(x) is tuple:
+        numpy = isinstance(other, (ndarray, np.generic))
+        repeat = call is operator.mul and isinstance(other, np.integer)
+        return settle(x) if numpy and not repeat else x
+    return settle(x)
+
+
+def formatted(x: Any) -> Any:
+    """What is shown by `text % x`: values."""
+    if type(x) is tuple:
+        return tuple([v.v if isinstance(v, Ref) else v for v in x])
+    if type(x) is dict:
+        return {k: v.v if isinstance(v, Ref) else v for k, v in x.items()}
+    return x.v if isinstance(x, Ref) else x
 
 
 def neg(x: Any, s: Any = 0) -> Any:
@@ -121,8 +139,8 @@ def inplace(op: Operation | None, call: Callable[[Any, Any], Any], plain: Callab
         kind = type(a)
         if kind is Scalar or kind is float or kind is int:
             return plain(a, b, s)
-        b = settle(b)
         if kind is ndarray:
+            b = settle(b)
             x = settle(a)
             if isinstance(b, Ref) and x is a:
                 if op is None:
@@ -133,6 +151,7 @@ def inplace(op: Operation | None, call: Callable[[Any, Any], Any], plain: Callab
                     before_plain_write(a, s)
                 return call(a, b)
         elif kind is Tensor and a.t.live and type(a.v) is ndarray:
+            b = settle(b)
             x = a
         else:
             return overloaded_inplace(call, plain, a, b, s)

@@ -9,8 +9,8 @@ import numpy as np
 
 from .ops.block import OPERATIONS, Operation
 from .recording import (
-    adopt, before_plain_write, depends, emit, into, overlaps, refuse, remember_spread, settle, shares, site, tape_of, value,
-    view_of,
+    adopt, before_plain_write, depends, emit, into, overlaps, refuse, remember_spread, settle, shares, site, tape_of,
+    value, view_of,
 )  # fmt: skip
 from .tape import Ref, Tensor, View
 

@@ -32,6 +32,8 @@ def attribute(self: Ref, name: str) -> Any:
     getattr(v, name)  # AttributeError, as without recording
     if name == "real":
         return self
+    if name == "imag":
+        return v.imag  # exactly zero
     if name == "conjugate":
         return lambda: self
     if name.startswith("__"):

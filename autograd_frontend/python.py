@@ -31,7 +31,7 @@ AS_IS = (
     format, slice, next, object, property, staticmethod, classmethod, super, bytes, input, chr, ord, iter,
     frozenset, dict, type(None), Exception, ValueError, RuntimeError, ArithmeticError, ZeroDivisionError, KeyError,
     IndexError, TypeError, AssertionError, StopIteration, OverflowError, NotImplementedError, AttributeError,
-    copy.copy, copy.deepcopy, functools.partial, collections.defaultdict, collections.OrderedDict,
+    copy.copy, copy.deepcopy, functools.partial, collections.defaultdict, collections.OrderedDict, collections.namedtuple,
     operator.itemgetter, operator.attrgetter, np.errstate, np.dtype, np.finfo, np.iinfo, np.random.default_rng,
     math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.isqrt,
 )  # fmt: skip

@@ -204,7 +204,7 @@ def edges_of(op: Operation, v: Any, operands: Any, attributes: Any, t: Tape) -> 
             if rule.needs:
                 gather(rule.needs, saved, v, operands, attributes, t)
             if kind is Scalar:
-                same = type(v) is float or type(v) is float64
+                same = (type(v) is float or type(v) is float64) and (op.elementwise or each)
                 edges.append([x, rule.function, None if same else (None, None, rule.strict), saved])
             else:
                 xv = x.v
@@ -306,7 +306,10 @@ def sweep_read(n: Scalar, g: Any) -> None:
 def frozen(key: Any) -> Any:
     """An index that later writes to its parts do not change."""
     if type(key) is tuple:
-        return tuple([frozen(k) for k in key])
+        for k in key:
+            if type(k) is ndarray or type(k) is list:
+                return tuple([frozen(k) for k in key])
+        return key
     if type(key) is ndarray:
         return key.copy()
     return np.array(key) if type(key) is list else key
@@ -346,9 +349,12 @@ def remember_spread(v: ndarray, t: Tape) -> None:
 
 
 def plain_key(key: Any) -> Any:
-    if isinstance(key, Ref):
-        return key.v
-    return tuple([plain_key(k) for k in key]) if type(key) is tuple else key
+    if type(key) is tuple:
+        for k in key:
+            if type(k) is not int and type(k) is not slice:
+                return tuple([plain_key(k) for k in key])
+        return key
+    return key.v if isinstance(key, Ref) else key
 
 
 def adopt(x: ndarray, t: Tape, s: Any) -> Tensor:

@@ -174,7 +174,7 @@ def measure_rewrite(repeats: int) -> list[str]:
 
 def print_table(header: list[str], lines: Iterable[list[str]]) -> None:
     """A Markdown table, each line printed as soon as it is measured."""
-    widths = [36, 16, 9, 22, *(14 for _ in header[4:])]
+    widths = [33, 15, 9, 24, *(14 for _ in header[4:])]
 
     def line(cells: list[str]) -> str:
         filled = cells + ["-"] * (len(header) - len(cells))

@@ -10,7 +10,7 @@ import oracle
 from autograd_frontend import ops
 from autograd_frontend.ops.block import OPERATIONS, Operation, find
 from autograd_frontend.ops.plain import PLAIN
-from autograd_frontend.recording import ACTIVE, gather
+from autograd_frontend.recording import ACTIVE, gather, settle
 from autograd_frontend.tape import Tape
 from autograd_frontend.trace import run
 from autograd_frontend.trees import enter
@@ -132,6 +132,17 @@ def cases() -> list[Case]:
     return found
 
 
+def tangents_for(c: Case, seed: int) -> list[Any]:
+    """A tangent for every operand that is handed in with the call (not for defaults), None for plain data."""
+
+    def inside(x: Any) -> set[int]:
+        return {id(x)}.union(*[inside(e) for e in x]) if isinstance(x, (list, tuple)) else {id(x)}
+
+    ids = inside(c.inputs())
+    given = [x if id(x) in ids and oracle.entries(x).size else None for x in c.operands()]
+    return [None if x is None else oracle.random_like(x, seed + i) for i, x in enumerate(given)]
+
+
 def tangent_of(c: Case, tangents: list[Any]) -> Any:
     """The tangent of the result by the rules of the block, for a tangent of each operand."""
     op, attributes, v = c.op, c.attributes(), c.plain()
@@ -140,7 +151,7 @@ def tangent_of(c: Case, tangents: list[Any]) -> Any:
     tape = Tape()
     ACTIVE.append(tape)
     try:
-        refs = [enter(x, tape)[0] for x in c.operands()]
+        refs = [settle(enter(x, tape)[0]) for x in c.operands()]
         total: Any = 0
         for i, t in enumerate(tangents):
             if t is None:

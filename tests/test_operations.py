@@ -58,10 +58,9 @@ def test_pullback_is_the_adjoint_of_the_tangent(c):
     weights = weights_of(c, 1)
     if c.op.parts or not oracle.entries(weights).size:
         pytest.skip("several results, or none with a derivative")
-    operands = c.operands()
-    tangents = [oracle.random_like(x, 2 + i) if oracle.entries(x).size else None for i, x in enumerate(operands)]
+    tangents = blocks.tangents_for(c, 2)
     pushed = blocks.tangent_of(c, tangents)
-    named = blocks.replaced(c, operands, tangents).inputs()
+    named = blocks.replaced(c, c.operands(), tangents).inputs()
     a = oracle.dot(pushed, weights)
     got = c.gradient(weights)
     b = sum(oracle.dot(g, t) for g, t in zip(differentiable(got), differentiable(named)))
@@ -78,7 +77,8 @@ def test_the_shape_rule_is_right(c):
     v = c.plain()
     if c.op.parts or not oracle.is_differentiable(v):
         pytest.skip("several results, or plain data")
-    likes = [like(x) for x in c.operands() if x is not None]
+    operands = [np.array(x) if isinstance(x, (list, tuple)) else x for x in c.operands()]
+    likes = [like(x) for x in operands]
     if c.op.elementwise:
         assert np.shape(v) == np.broadcast_shapes(*[x.shape for x in likes])
         return
@@ -108,9 +108,10 @@ def test_other_element_types_keep_their_own(c, dtype):
     r = d.record()
     assert oracle.same_bits(r.value, v)
     got = r.gradients(oracle.like(v, iter(own)), True)
-    for x, g in zip(oracle.flatten(new), oracle.flatten(got)):
-        if isinstance(x, np.ndarray) and x.dtype.kind == "f":
-            assert g.dtype == x.dtype and g.shape == x.shape
+    for x, g in zip(differentiable(new), differentiable(got), strict=True):
+        assert type(g) is type(x) and like(g) == like(x)
+    if not np.allclose(oracle.entries(v), oracle.entries(c.plain()), rtol=0.01, atol=0.01):
+        pytest.skip("NumPy orders the entries otherwise")
     close(got, c.gradient(weights), ROUNDING[dtype])
 
 

@@ -88,10 +88,11 @@ class einsum:
         return d if len(own) == len(mine) else on_diagonal(ops, d, mine, own, shape)
 
     samples = (
-        ("ij,jk->ik", A, B), ("ij,jk", A, B), ("abcb->ac", np.cos(np.arange(24.0)).reshape(2, 2, 3, 2)), ("ii", A[:, :2]),
-        ("...i,i->...", STACK, np.arange(4.0)), ("ij->", A), ("i,j,k->kj", U, V, A[0]), ("ij->j", A), (A, [0, 1], B, [1, 2]),
-        ("ij...,jk->...ik", STACK, B), ("...ij->...ji", STACK), (STACK, [0, Ellipsis], [Ellipsis, 0]), ("ii->i", A[:, 1:]),
-        ("i,i,i", U, V, A[0]), ("ij,ij->i", A, U[None]), ("ba", A), ("i->i", U), (",i->i", 2.0, U),
+        ("ij,jk->ik", A, B), ("ij,jk", A, B), ("abcb->ac", np.cos(np.arange(24.0)).reshape(2, 2, 3, 2)),
+        ("ii", A[:, :2]), ("ii->i", A[:, 1:]), ("ij->", A), ("ij->j", A), ("ba", A), ("i->i", U), (",i->i", 2.0, U),
+        ("...i,i->...", STACK, np.arange(4.0)), ("ij...,jk->...ik", STACK, B), ("...ij->...ji", STACK),
+        ("i,j,k->kj", U, V, A[0]), ("i,i,i", U, V, A[0]), ("ij,ij->i", A, U[None]), ("iij->j", STACK[:, :2]),
+        (A, [0, 1], B, [1, 2]), (STACK, [0, Ellipsis], [Ellipsis, 0]), (A, [1, 0]),
     )  # fmt: skip
 
 

@@ -28,7 +28,22 @@ def nesting(x):
     return (*lengths, *getattr(x, "shape", ()))
 
 
-@operation("numpy.array numpy.asarray numpy.asanyarray numpy.ascontiguousarray numpy.asfortranarray")
+def array_shape(*likes, starts, lengths, dtype, ndmin):
+    if dtype is None:
+        dtype = np.result_type(*[np.float64 if x.dtype is None else x.dtype for x in likes])
+    return Like((1,) * (ndmin - len(lengths)) + lengths, np.dtype(dtype))
+
+
+def array_pull(ops, g, i, starts, operand_like):
+    shape = operand_like.shape
+    if g.shape == shape:
+        return g if shape else g[()]
+    n = operand_like.size
+    start = i * n if starts is None else starts[i]
+    return g.flat[start] if shape == () else g.flat[start : start + n].reshape(shape)
+
+
+@operation("numpy.array numpy.asarray numpy.asanyarray")
 class array:
     """An array of nested lists and tuples of numbers and arrays, or of one array: the entries in order, each leaf
     gets its part of `g`. `np.asarray(x)` of an array is the array itself, as in NumPy. Recorded values in an object
@@ -37,7 +52,8 @@ class array:
     linear = True
     views = True
 
-    def bind(object, dtype=None, order="K", *, copy=True, subok=False, ndmin=0, like=None, device=None, ndmax=0):
+    def bind(object=None, dtype=None, order="K", *, a=None, copy=True, subok=False, ndmin=0, like=None, device=None):
+        object = a if object is None else object
         found = leaves(object, [])
         sizes = [getattr(x, "size", 1) for x in found]
         starts = None
@@ -45,19 +61,7 @@ class array:
             starts = np.cumsum([0, *sizes])
         return tuple(found), {"starts": starts, "lengths": nesting(object), "dtype": dtype, "ndmin": ndmin}
 
-    def shape(*likes, starts, lengths, dtype, ndmin):
-        if dtype is None:
-            dtype = np.result_type(*[np.float64 if x.dtype is None else x.dtype for x in likes])
-        return Like((1,) * (ndmin - len(lengths)) + lengths, np.dtype(dtype))
-
-    def pull_each(ops, g, i, starts, operand_like):
-        shape = operand_like.shape
-        if g.shape == shape:
-            return g if shape else g[()]
-        n = operand_like.size
-        start = i * n if starts is None else starts[i]
-        return g.flat[start] if shape == () else g.flat[start : start + n].reshape(shape)
-
+    shape, pull_each = array_shape, array_pull
     samples = (
         ([1.0, 2.0, 3.0],),
         ([[1.0, 2.0, 3.0], np.array([4.0, 5.0, 6.0])],),
@@ -67,6 +71,20 @@ class array:
         ([1.0, 2.0], {"dtype": np.float32}),
         ([1.0, 2.0], {"ndmin": 3}),
     )
+
+
+@operation("numpy.ascontiguousarray numpy.asfortranarray")
+class contiguous:
+    """As `array`, with at least one axis and entries in C or Fortran order; an array that has them is itself."""
+
+    linear = True
+    views = True
+
+    def bind(a, dtype=None, *, like=None):
+        return array.bind(a, dtype, ndmin=1)
+
+    shape, pull_each = array_shape, array_pull
+    samples = ((np.array([[1.0, 2.0], [3.0, 4.0]]).T,), (np.array([1.0, 2.0]),), (1.5,), ([[1.0, 2.0], (3.0, 4.0)],))
 
 
 @elementwise("numpy.copy numpy.ndarray.copy numpy.ndarray.__copy__ numpy.ndarray.__deepcopy__")

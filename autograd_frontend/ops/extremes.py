@@ -251,4 +251,3 @@ class minimum_accumulate:
         return running(ops, False, t, a, ops.smallest_so_far, axis)
 
     samples = ((VECTOR,), (MATRIX,), (CUBE, -1))
-

@@ -87,8 +87,10 @@ class norm:
 
     shape, pull_x, push_x = norm_shape, norm_pull, norm_push
     samples = (
-        (VECTOR,), (MATRIX,), (CUBE,), (VECTOR, 2), (VECTOR, 1), (VECTOR, np.inf), (VECTOR, -np.inf), (VECTOR, 3.5),
-        (VECTOR, 0), (MATRIX, "fro"), (MATRIX, 1), (MATRIX, -1), (MATRIX, np.inf), (MATRIX, -np.inf), (MATRIX, 2),
+        (VECTOR,), (MATRIX,), (CUBE,), (VECTOR, 2), (VECTOR, 1), (VECTOR, {"ord": np.inf}), (VECTOR, {"ord": -np.inf}),
+        (VECTOR, {"ord": 3.5}),
+        (VECTOR, 0), (MATRIX, "fro"), (MATRIX, 1), (MATRIX, -1), (MATRIX, {"ord": np.inf}), (MATRIX, {"ord": -np.inf}),
+        (MATRIX, 2),
         (MATRIX, -2), (MATRIX, "nuc"), (MATRIX, {"axis": 1}), (MATRIX, {"axis": -1, "keepdims": True}),
         (MATRIX, {"keepdims": True}), (CUBE, {"axis": (0, 2)}), (CUBE, {"ord": "nuc", "axis": (2, 0)}),
         (CUBE, {"ord": 1, "axis": (2, 0), "keepdims": True}), (MATRIX, {"ord": np.inf, "axis": 0}),

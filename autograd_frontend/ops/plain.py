@@ -46,9 +46,24 @@ class Plain:
     )  # fmt: skip
     running_total, largest_so_far, smallest_so_far = np.add.accumulate, np.maximum.accumulate, np.minimum.accumulate
     asarray, count_nonzero, eye, trace, diff = np.asarray, np.count_nonzero, np.eye, np.trace, np.diff
+    running_product, searchsorted, correlate, gradient, pad = (
+        np.multiply.accumulate, np.searchsorted, np.correlate, np.gradient, np.pad,
+    )  # fmt: skip
     argsort, take_along, svd = np.argsort, np.take_along_axis, np.linalg.svd
 
-    eigh, tril, triu = np.linalg.eigh, np.tril, np.triu
+    @staticmethod
+    def recurrence(a: Any, b: Any) -> Any:
+        """`y[0] = b[0]`, `y[k] = a[k]*y[k-1] + b[k]` along the first axis."""
+        if b.ndim == 1 and b.dtype == np.float64:
+            a, b = a.tolist(), b.tolist()
+        y: list[Any] = list(b[:1])
+        for k in range(1, len(b)):
+            y.append(a[k] * y[k - 1] + b[k])
+        return np.array(y)
+
+    eigh, det, tril, triu, diagonal, rot90, pad, all = (
+        np.linalg.eigh, np.linalg.det, np.tril, np.triu, np.diagonal, np.rot90, np.pad, np.all,
+    )  # fmt: skip
 
     @staticmethod
     def scatter(x: Any, places: Any, shape: Any) -> Any:

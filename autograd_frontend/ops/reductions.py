@@ -290,7 +290,7 @@ class product:
 
     def bind(*items, start=1):
         factors = (start, *items)
-        if any([getattr(x, "ndim", 0) for x in factors]):
+        if any(getattr(x, "ndim", 0) for x in factors):
             raise TypeError("math.prod over arrays; functools.reduce(operator.mul, arrays) multiplies them")
         return factors, {"memo": []}
 
@@ -330,4 +330,3 @@ class trace:
         return ops.trace(t, offset, axis1, axis2)
 
     samples = ((MATRIX,), (MATRIX, 1), (CUBE, {"axis1": 2, "axis2": 0}), (CUBE, {"axis1": 1, "axis2": 2, "offset": -1}))
-

@@ -46,7 +46,7 @@ class reshape:
     def pull_x(ops, g, x_like, order):
         return g.reshape(x_like.shape) if order == "C" else read_back(ops, g, x_like.shape, order)
 
-    samples = ((A, (3, 2)), (A, -1), (A, (3, -1), {"order": "F"}), (STACK.T, (2, 12), {"order": "A"}), (2.0, (1, 1)))
+    samples = ((A, (3, 2)), (A, -1), (A, (3, -1), {"order": "F"}), (STACK, (2, 12), {"order": "A"}), (2.0, (1, 1)))
 
 
 @operation("numpy.ravel numpy.ndarray.ravel")
@@ -65,7 +65,7 @@ class ravel:
     def pull_x(ops, g, x_like, order):
         return read_back(ops, g, x_like.shape, order)
 
-    samples = ((A,), (A.T,), (A, {"order": "F"}), (STACK.transpose(1, 0, 2), {"order": "K"}), (2.0,))
+    samples = ((A,), (A.T,), (A, {"order": "F"}), (STACK, {"order": "K"}), (2.0,))
 
 
 @operation("numpy.ndarray.flatten")
@@ -83,7 +83,7 @@ class flatten:
     def pull_x(ops, g, x_like, order):
         return read_back(ops, g, x_like.shape, order)
 
-    samples = ((A,), (A.T,), (STACK, {"order": "F"}), (STACK.transpose(1, 2, 0), {"order": "K"}))
+    samples = ((A,), (A.T,), (STACK, {"order": "F"}), (STACK, {"order": "K"}))
 
 
 @operation("numpy.transpose numpy.ndarray.transpose")
@@ -325,56 +325,8 @@ class rot90:
     samples = ((A,), (A, 2), (STACK, 3, (1, 2)))
 
 
-@operation("numpy.real")
-class real:
-    """`np.real(x)` of real numbers: `x`. Pullback `g`."""
-
-    views = linear = True
-
-    def bind(val):
-        return (val,), {}
-
-    def shape(x):
-        return x
-
-    def pull_x(ops, g):
-        return g
-
-    samples = ((A,), (2.0,))
-
-
 def array(of, x):
     return x if isinstance(x, np.ndarray) else of(np.asarray)(x)
-
-
-def at_least(of, arrays, rank):
-    """`np.atleast_1d` and its kin: arrays of a higher rank as they are."""
-    done = []
-    for x in arrays:
-        x = array(of, x)
-        if x.ndim == 0:
-            x = of(np.reshape)(x, (1,) * rank)
-        elif x.ndim == 1 and rank > 1:
-            x = x[None, :] if rank == 2 else x[None, :, None]
-        elif x.ndim == 2 and rank > 2:
-            x = x[:, :, None]
-        done.append(x)
-    return done[0] if len(done) == 1 else tuple(done)
-
-
-@composed("numpy.atleast_1d")
-def atleast_1d(of, *arys):
-    return at_least(of, arys, 1)
-
-
-@composed("numpy.atleast_2d")
-def atleast_2d(of, *arys):
-    return at_least(of, arys, 2)
-
-
-@composed("numpy.atleast_3d")
-def atleast_3d(of, *arys):
-    return at_least(of, arys, 3)
 
 
 @composed("numpy.broadcast_arrays")

@@ -202,7 +202,7 @@ def gaps(w):
 class eigvalsh:
     """Eigenvalues of a symmetric matrix, ascending. Pullback `V @ diag(g) @ VT`, in the triangle that NumPy reads."""
 
-    def bind(a, UPLO="L"):  # noqa: N803
+    def bind(a, UPLO="L"):
         return (a,), {"upper": UPLO.upper() == "U"}
 
     def shape(x, upper):
@@ -223,7 +223,7 @@ class eigvalsh:
 class eigh_values:
     """The first result of `eigh`."""
 
-    def bind(a, UPLO="L"):  # noqa: N803
+    def bind(a, UPLO="L"):
         return (a,), {"upper": UPLO.upper() == "U"}
 
     def shape(x, upper):
@@ -243,7 +243,7 @@ class eigh_vectors:
     """The second result of `eigh`. With `M = VT @ g` the pullback is `V @ ((M - MT)*F/2) @ VT`,
     `F[i, j] = 1/(w[j] - w[i])`: infinite for equal eigenvalues, whose vectors are not determined."""
 
-    def bind(a, UPLO="L"):  # noqa: N803
+    def bind(a, UPLO="L"):
         return (a,), {"upper": UPLO.upper() == "U"}
 
     def shape(x, upper):
@@ -267,7 +267,7 @@ class eigh:
 
     parts = ("eigh_values", "eigh_vectors")
 
-    def bind(a, UPLO="L"):  # noqa: N803
+    def bind(a, UPLO="L"):
         return (a,), {"upper": UPLO.upper() == "U"}
 
     def shape(x, upper):

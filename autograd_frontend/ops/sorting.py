@@ -44,7 +44,7 @@ class sort:
 
 @operation("numpy.partition")
 class partition:
-    """Entries partly sorted along an axis. Pullback: `g` through the permutation that matches equal entries in order."""
+    """Entries partly sorted along an axis. Pullback: `g` through the permutation that takes equal entries in order."""
 
     def bind(a, kth, axis=-1, kind="introselect", order=None):
         return (a,), {"axis": axis}
@@ -142,7 +142,8 @@ def quantile_pull(ops, g, a, q, axis, scale, skip=False):
     g, w = p.cotangent(ops, g), p.weight
     d = ops.add_along(p.x.shape, p.low, ops.where(w == 1, 0, g * (1 - w)), -1)
     d = d + ops.add_along(p.x.shape, p.high, ops.where(w == 0, 0, g * w), -1)
-    return unrows(ops, d, p.a, axis)
+    d = unrows(ops, d, p.a, axis)
+    return ops.where(ops.isnan(p.a), 0, d) if skip else d
 
 
 def quantile_push(ops, t, a, q, y_like, axis, scale, skip=False):
@@ -195,7 +196,7 @@ def quantile_block(scale, skip):
 
         samples = (
             (VECTOR, 0.3 * scale), (MATRIX, 0.3 * scale, 1), (MATRIX, np.array([0.2, 0.7]) * scale, {"axis": 0}),
-            (CUBE, np.array([[0.21, 0.72]]) * scale, {"axis": (0, 2), "keepdims": True}),
+            (CUBE, np.array([0.21, 0.72]) * scale, {"axis": (0, 2), "keepdims": True}),
         )  # fmt: skip
 
     return block
@@ -240,4 +241,3 @@ class nanmedian:
         return quantile_push(ops, t, a, 0.5, y_like, axis, 1, True)
 
     samples = ((VECTOR,), (MATRIX,), (MATRIX, 1), (CUBE, {"axis": (0, 1), "keepdims": True}))
-

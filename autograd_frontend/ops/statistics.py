@@ -198,19 +198,24 @@ class softmax:
     samples = ((VECTOR,), (MATRIX, 1), (MATRIX, {"axis": 0}), (CUBE, (0, 2)))
 
 
+def other_sum(ops, x, axis):
+    """For every entry the sum of the others."""
+    return unrows(ops, ops.others(ops.total, rows(ops, x, axis)), ops.asarray(x), axis)
+
+
 @operation("scipy.special.log_softmax")
 class log_softmax:
-    """Logarithm of softmax. Pullback `g*c - exp(y)*(sum of the other g)` with `c = -expm1(y)`, which does not cancel
-    where one entry has nearly all the weight."""
+    """Logarithm of softmax `p`. Pullback `g*c - p*(sum of the other g)`, where `c` is `1 - p`, summed so
+    that nothing cancels where one entry has nearly all the weight."""
 
     bind, shape = rowwise_bind, same
 
-    def pull_x(ops, g, y, axis):
-        others = unrows(ops, ops.others(ops.total, rows(ops, g, axis)), y, axis)
-        return ops.times(g, -ops.expm1(y)) - ops.times(others, ops.exp(y))
+    def pull_x(ops, g, x, axis):
+        p = even(ops, x, axis)
+        return ops.times(g, other_sum(ops, p, axis)) - ops.times(other_sum(ops, g, axis), p)
 
-    def push_x(ops, t, y, axis):
-        return t - ops.total(ops.exp(y) * t, axis=axis, keepdims=True)
+    def push_x(ops, t, x, axis):
+        p = even(ops, x, axis)
+        return t * other_sum(ops, p, axis) - other_sum(ops, p * t, axis)
 
     samples = ((VECTOR,), (MATRIX, 1), (MATRIX, {"axis": 0}), (CUBE, (0, 2)))
-
