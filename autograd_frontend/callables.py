@@ -35,6 +35,7 @@ LATER: dict[str, Operation] = {}  # callables of modules that are not imported y
 STANDARD = str(Path(operator.__file__).parent)
 IN_PLACE = {"sort", "partition", "resize", "byteswap", "setfield"}
 SEEN = [0]  # how many modules were imported when LATER was looked through
+DIRECT = set("append add get pop keys values items insert setdefault appendleft popleft clear remove copy".split())
 UNSAFE = {"eval", "exec", "locals", "vars", "compile", "globals"}
 
 
@@ -55,12 +56,18 @@ def resolve(f: Any) -> Any:
         if isinstance(f.__self__, Ref):
             return f
         h = of(f.__func__)
-        return h if h is f.__func__ and h is not f else types.MethodType(h, f.__self__) if h is not f.__func__ else f
+        return f if h is f.__func__ else types.MethodType(h, f.__self__)
     if kind is types.BuiltinFunctionType:
         return builtin(f)
     if not TABLE:
         fill()
         return of(f)
+    if kind is types.MethodWrapperType:
+        return slot(f)
+    if kind is operator.itemgetter or kind is operator.attrgetter or kind is operator.methodcaller:
+        from .python import getter
+
+        return getter(f)
     if isinstance(f, type):
         return construct(f)
     if kind is functools.partial:
@@ -103,6 +110,19 @@ def function(f: Any) -> Any:
     return program
 
 
+def slot(f: Any) -> Any:
+    """A special method of a type written in C, such as `x.__add__` or an exception's `__init__`."""
+    from .python import iterating
+
+    owner = f.__self__
+    if type(owner) is ndarray and lifted(owner) is not owner:
+        h = getattr(lifted(owner), f.__name__, None)
+        if h is None:
+            raise refuse(f"the array method {f.__name__} cannot be recorded")
+        return h
+    return guard(f) if isinstance(owner, (int, float, complex, np.generic, ndarray)) else iterating(f)
+
+
 def library(module: str | None) -> bool:
     """Whether functions of this module have rules or no meaning here, rather than a source to follow."""
     return (module or "").partition(".")[0] in ("numpy", "scipy", "cupy", "torch", "jax", "autograd_frontend", "math")
@@ -140,7 +160,7 @@ def builtin(f: Any) -> Any:
     if isinstance(owner, (list, dict, set, tuple, str, bytes)) or type(owner).__module__ == "collections":
         from .python import iterating
 
-        return iterating(f) if f.__name__ in ("extend", "sort", "update", "join", "extendleft") else f
+        return f if f.__name__ in DIRECT else iterating(f)
     return guard(f)
 
 

@@ -19,7 +19,8 @@ from .ops import linalg
 from .operators import two_operands
 from .ops.block import Operation
 from .recording import (
-    ACTIVE, adopt, before_plain_write, depends, emit, into, lifted, read, refuse, settle, site, tape_of, value, write,
+    ACTIVE, adopt, before_plain_write, depends, emit, into, lifted, note_memory, plain_key, put, read, refuse, settle,
+    site, tape_of, value, write,
 )  # fmt: skip
 from .tape import Ref, Scalar, Tensor
 
@@ -190,25 +191,39 @@ def getitem(x: Any, i: Any, s: Any = 0) -> Any:
     if kind is Tensor and x.t.live:
         return read(x, i, s)
     if kind is ndarray:
-        y = lifted(x)
-        if y is not x:
-            return read(y, i, s)
+        if len(ACTIVE) != 1 or ACTIVE[0].adopted:
+            y = lifted(x)
+            if y is not x:
+                return read(y, i, s)
+        if type(i) is int:
+            return x[i]
     elif kind is Tensor:
         x = x.v
     if isinstance(i, (Ref, tuple)) and (kind is ndarray or kind is Tensor):
-        from .recording import plain_key
-
         return x[plain_key(i)]
+    if kind is np.flatiter and lifted(x.base) is not x.base:
+        return getitem(of(np.ravel)(x.base), i, s)
     method = getattr(kind, "__getitem__", None)
     return of(method)(x, i) if hasattr(method, "__code__") else x[i]
+
+
+def place_of_memory(x: Tensor) -> Any:
+    note_memory(x)
+    return x.n
 
 
 def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
     """`x[i] = v`."""
     kind = type(x)
     if kind is Tensor and x.t.live:
-        write(v, x, i, s)
+        if not (type(v) is Scalar and v.t is x.t and not x.e and put(v, x.v, place_of_memory(x), i, x.t, s)):
+            write(v, x, i, s)
     elif kind is ndarray:
+        if type(v) is Scalar:
+            t = v.t
+            found = t.adopted.get(id(x)) if t.live else None
+            if found is not None and found[1] is not None and put(v, x, found[1], i, t, s):
+                return
         y = lifted(x)
         if y is x and x.dtype != object:
             v = settle(v)
@@ -221,8 +236,15 @@ def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
         else:
             if ACTIVE:
                 before_plain_write(x, s)
-            from .recording import plain_key
+                x[plain_key(i)] = v
+    elif kind is np.flatiter and ACTIVE:
+        from .recording import plain_key
+        from .writes import write_flat
 
+        if depends(v) or depends(x.base):
+            write_flat(x.base, np.arange(x.base.size)[plain_key(i)], v)
+        else:
+            before_plain_write(x.base, s)
             x[plain_key(i)] = v
     else:
         method = getattr(kind, "__setitem__", None)
@@ -234,6 +256,8 @@ def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
 
 def iterate(x: Any) -> Any:
     """What a loop, an unpacking or a starred argument runs over."""
+    if type(x) is np.flatiter and lifted(x.base) is not x.base:
+        return of(np.ravel)(x.base)
     return settle(x) if type(x) is ndarray else x
 
 
@@ -267,7 +291,7 @@ class Eager:
     div = staticmethod(two_operands(blocks.div, "x / y", operator.truediv, binary, True))
     pow = staticmethod(two_operands(blocks.pow_, "x ** y", operator.pow, binary, True))
     mod = staticmethod(two_operands(blocks.mod, "x % y", operator.mod, binary, True))
-    matmul = staticmethod(generic(linalg.matmul, operator.matmul))
+    matmul = staticmethod(two_operands(linalg.matmul, "x @ y", operator.matmul, binary, True))
     floordiv = staticmethod(generic(None, operator.floordiv))
     lshift, rshift, bitand, bitor, bitxor = (
         staticmethod(generic(None, f))

@@ -55,10 +55,19 @@ def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
 
 def unbound(op: Operation, call: Callable[..., Any], args: Any, kwargs: Any, error: Exception) -> Any:
     """A call that the block does not take: wrong, and then it raises NumPy's own error, or one without a rule."""
-    v = call(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
     if depends(args) or depends(kwargs):
+        call(*[scratch(x) for x in args], **{k: scratch(x) for k, x in kwargs.items()})
         raise refuse(f"this form of {op.name} cannot be recorded: {error}", "Write it with functions that have a rule.")
-    return v
+    for x in (*args, *kwargs.values()):
+        if type(x) is ndarray:  # it may be written into (`overwrite_input=True`)
+            before_plain_write(x)
+    return call(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
+
+
+def scratch(x: Any) -> Any:
+    """The plain value of an argument, which the call may overwrite."""
+    x = value(x)
+    return x.copy() if type(x) is ndarray else x
 
 
 def viewed(
@@ -103,7 +112,7 @@ def write_out(op: Any, call: Any, operands: Any, attributes: Any, args: Any, kwa
         plain["out"] = value(out)
     given = [value(x) for x in args]
     if isinstance(x, Ref):
-        if plain.get("where", True) is not True:
+        if op.elementwise and plain.get("where", True) is not True:
             raise refuse(f"{op.name} cannot be recorded with out= and where= together", "Use np.where.", s)
         tape_of((*operands, x))
         into(op, lambda: call(*given, **plain), operands, attributes, x, s)

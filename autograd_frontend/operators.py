@@ -15,7 +15,7 @@ import numpy as np
 
 from .ops.block import RESULT, Operation
 from .ops.plain import FLOATS, PLAIN
-from .recording import ACTIVE, emit, site
+from .recording import ACTIVE, emit, lifted, site
 from .tape import Node, Pair, Ref, Scalar, Tape, Tensor, View, add_to, fitted, strong_zero, tensor
 
 ndarray, float64 = np.ndarray, np.float64
@@ -37,7 +37,7 @@ SPACE: dict[str, Any] = {
     "quiet": quiet, "noted": noted,
     "Scalar": Scalar, "Tensor": Tensor, "Pair": Pair, "Node": Node, "View": View, "ndarray": ndarray,
     "float64": float64, "ACTIVE": ACTIVE, "PLAIN": PLAIN, "FLOATS": FLOATS, "emit": emit, "tensor": tensor,
-    "site": site, "fitted": fitted, "strong_zero": strong_zero, "add_to": add_to, "vdot": np.vdot, "add": np.add, "_getframe": sys._getframe, "errstate": np.errstate,
+    "site": site, "lifted": lifted, "fitted": fitted, "strong_zero": strong_zero, "add_to": add_to, "vdot": np.vdot, "add": np.add, "_getframe": sys._getframe, "errstate": np.errstate,
 }  # fmt: skip
 
 TWO = """
@@ -120,7 +120,7 @@ def {name}_of_arrays(a, b, s):
         elif k is float or k is int or k is float64:
             y = b
             pb = None
-        elif k is ndarray and not t.adopted:
+        elif k is ndarray and (not t.adopted or lifted(b) is b):
             y = b
             pb = None
             e = True
@@ -140,7 +140,7 @@ def {name}_of_arrays(a, b, s):
                 return general(op, call, a, b, s)
             x = a.v
             pa = a
-        elif k is ndarray and not t.adopted:
+        elif k is ndarray and (not t.adopted or lifted(a) is a):
             x = a
             pa = None
             e = True
@@ -183,8 +183,10 @@ def {name}_of_arrays(a, b, s):
     n.x = {save_x}
     n.y = {save_y}
     n.v = {save_v}
-    if e and {saves}:
-        t.exposed.append(n)
+    if {saves}:
+        t.unseen.append(n)
+        if e:
+            t.exposed.append(n)
     t.append(n)
     return tensor(v, n, t)
 """
@@ -232,8 +234,10 @@ def {name}(x, *rest, **settings):
     n.x = {save_x}
     n.y = None
     n.v = {save_v}
-    if x.e and {saves}:
-        t.exposed.append(n)
+    if {saves}:
+        t.unseen.append(n)
+        if x.e:
+            t.exposed.append(n)
     t.append(n)
     return tensor(v, n, t)
 """

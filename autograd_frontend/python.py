@@ -6,6 +6,7 @@ import builtins
 import collections
 import copy
 import functools
+import gc
 import itertools
 import math
 import operator
@@ -17,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from .eager import EAGER, truth
+from .eager import EAGER, iterate, truth
 from .ops import reductions
 from .ops.block import OPERATIONS
-from .recording import depends, emit, handle, recordable, refuse, settle, site, tape_of, value
+from .recording import ACTIVE, depends, emit, handle, recordable, refuse, settle, site, tape_of, value
 from .tape import Ref, Scalar, Tensor
 
 ndarray, float64 = np.ndarray, np.float64
@@ -28,17 +29,17 @@ ndarray, float64 = np.ndarray, np.float64
 # Looked up and called as they are: they neither compute with a value nor run over an array.
 AS_IS = (
     range, len, isinstance, issubclass, callable, hasattr, getattr, setattr, delattr, id, hash, repr, str, print,
-    format, slice, next, object, property, staticmethod, classmethod, super, bytes, input, chr, ord, iter,
-    frozenset, dict, type(None), Exception, ValueError, RuntimeError, ArithmeticError, ZeroDivisionError, KeyError,
+    format, slice, next, object, property, staticmethod, classmethod, super, bytes, input, chr, ord, dict,
+    type(None), Exception, ValueError, RuntimeError, ArithmeticError, ZeroDivisionError, KeyError,
     IndexError, TypeError, AssertionError, StopIteration, OverflowError, NotImplementedError, AttributeError,
-    copy.copy, copy.deepcopy, functools.partial, collections.defaultdict, collections.OrderedDict, collections.namedtuple,
+    functools.partial, collections.defaultdict, collections.OrderedDict, collections.namedtuple,
     operator.itemgetter, operator.attrgetter, np.errstate, np.dtype, np.finfo, np.iinfo, np.random.default_rng,
     math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.isqrt,
 )  # fmt: skip
 
 # These run over their arguments and may call functions among them.
 OVER = (
-    sorted, list, tuple, set, zip, enumerate, map, filter, reversed, any, all, functools.reduce,
+    sorted, list, tuple, set, frozenset, iter, zip, enumerate, map, filter, reversed, any, all, functools.reduce,
     itertools.accumulate, itertools.starmap, itertools.chain, itertools.islice, itertools.product, itertools.repeat,
     itertools.combinations, itertools.permutations, itertools.takewhile, itertools.dropwhile, itertools.groupby,
     itertools.zip_longest, itertools.cycle, itertools.count, itertools.pairwise, itertools.tee, itertools.compress,
@@ -65,6 +66,12 @@ DATA_METHODS = (
 CAST = """numpy.float64 numpy.float32 numpy.float16 numpy.longdouble"""
 
 
+FUNCTIONS = frozenset({
+    types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodWrapperType, np.ufunc,
+    functools.partial, operator.itemgetter, operator.attrgetter, operator.methodcaller,
+})  # fmt: skip
+
+
 def iterating(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function that runs over its arguments: arrays that hold recorded values and functions are replaced."""
     from .callables import of
@@ -73,15 +80,59 @@ def iterating(f: Callable[..., Any]) -> Callable[..., Any]:
         kind = type(x)
         if kind is ndarray:
             return settle(x)
-        if kind is types.FunctionType or kind is types.BuiltinFunctionType or kind is np.ufunc:
-            return of(x)
-        return of(x) if kind is types.MethodType or isinstance(x, type) else x
+        if kind is np.flatiter:
+            return iterate(x)
+        return of(x) if kind in FUNCTIONS or isinstance(x, type) else x
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return f(*[ready(x) for x in args], **{k: ready(x) for k, x in kwargs.items()})
 
     call.__name__ = f.__name__
     return call
+
+
+def getter(f: Any) -> Callable[..., Any]:
+    """An `operator.itemgetter`, `attrgetter` or `methodcaller`."""
+    if type(f) is not operator.methodcaller:
+        return lambda x: f(settle(x) if type(x) is ndarray else x)
+    from .callables import of
+
+    make, (name, *args) = f.__reduce__()  # keywords are in a partial
+    kwargs = getattr(make, "keywords", {})
+    if not isinstance(name, str):
+        name, *args = make.args
+    return lambda x: of(getattr(x, name))(*args, **kwargs)
+
+
+def copied(x: Any) -> Any:
+    """`copy.copy(x)`."""
+    return copy.copy(settle(x) if type(x) is ndarray else x)
+
+
+def copied_deeply(x: Any, memo: Any = None) -> Any:
+    """`copy.deepcopy(x)`: arrays that hold recorded values are copied as such, wherever they are in `x`."""
+    memo = {} if memo is None else memo
+    if any([t.adopted for t in ACTIVE]):
+        for found in arrays_in(x):
+            y = settle(found)
+            if y is not found:
+                memo[id(found)] = copy.copy(y)
+    return copy.deepcopy(x, memo)
+
+
+def arrays_in(x: Any) -> list[Any]:
+    """Every array that can be reached from `x`."""
+    found, todo, seen = [], [x], {id(x)}
+    while todo:
+        y = todo.pop()
+        if type(y) is ndarray:
+            found.append(y)
+        elif not isinstance(y, Ref):
+            for z in gc.get_referents(y):
+                if id(z) not in seen and not isinstance(z, (type, types.ModuleType, types.FunctionType)):
+                    seen.add(id(z))
+                    todo.append(z)
+    return found
 
 
 def data(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -241,13 +292,12 @@ def fill(table: dict[Any, Any], methods: dict[str, Any]) -> None:
     }  # fmt: skip
     table.update(operators)
     table.update({
-        float: to_float, int: to_int, bool: truth, complex: to_complex, builtins.type: kind_of, sum: total,
+        copy.copy: copied, copy.deepcopy: copied_deeply, float: to_float, int: to_int, bool: truth, complex: to_complex, builtins.type: kind_of, sum: total,
         math.fsum: over(reductions.exact_sum), math.prod: over(reductions.exact_product),
         round: rounded, pow: power, divmod: div_mod, min: minmax(min), max: minmax(max),
         np.vectorize: isnt_vectorize, np.fromiter: refused(np.fromiter, "Write np.array([...])."),
     })  # fmt: skip
     methods["sort"] = table[ndarray.sort] = sort_in_place
-    methods["view"] = refused(_named("view"), "x.view() reinterprets the bits; use x.astype(dtype).")
 
 
 __all__ = ["Tensor", "fill", "iterating"]

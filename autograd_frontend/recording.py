@@ -16,11 +16,10 @@ from .errors import Place, RecordError
 from .ops.block import LIKE, RESULT, Operation, like
 from .rewrite import place_of
 from .tape import (
-    Node, Ref, Scalar, Store, Tape, Tensor, View, node, owner_of, repeats, sweep_edges, tensor,
+    Node, Ref, Scalar, stored, Tape, Tensor, View, node, owner_of, repeats, sweep_edges, tensor,
 )  # fmt: skip
 
 ndarray, float64 = np.ndarray, np.float64
-new = object.__new__
 HERE = str(Path(__file__).parent)
 ACTIVE: list[Tape] = []  # tapes whose function is running, of all threads
 
@@ -54,6 +53,11 @@ def lifted(x: Any) -> Any:
             found = t.adopted.get(id(owner_of(x)))
             if found is not None:
                 owner, n = found
+                if n is None:
+                    raise refuse(
+                        "an array is used whose memory was written through an argument that is a view of it",
+                        "Pass the whole array, or a copy of the part.",
+                    )
                 if x is owner:
                     return tensor(x, n, t, True)
                 return spread(x, n, owner, t) if overlaps(x) else tensor(x, place_in(n, owner, x), t, True)
@@ -62,11 +66,6 @@ def lifted(x: Any) -> Any:
 
 def place_in(n: Node, owner: ndarray, x: ndarray) -> View:
     """The place of a plain view in the mirror of the array that owns the memory."""
-    if n is None:
-        raise refuse(
-            "an array is used whose memory was written through an argument that is a view of it",
-            "Pass the whole array, or a copy of the part.",
-        )
     offset = x.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
 
     def look(m: ndarray) -> ndarray:
@@ -156,13 +155,22 @@ def handle(name: str, v: Any, edges: list[Any], s: Any, t: Tape) -> Any:
     t.quiet = True
     kind = type(v)
     if kind is float or kind is float64:
-        n: Any = new(Scalar)
-        n.v, n.g, n.a, n.b, n.pa, n.pb, n.f, n.s, n.t = v, 0.0, edges, None, None, name, sweep_edges, s, t
+        n: Any = Scalar()
+        n.v = v
+        n.g = 0.0
+        n.a = edges
+        n.b = n.pa = None
+        n.pb = name
+        n.f = sweep_edges
+        n.s = s
+        n.t = t
         t.append(n)
+        t.unseen.append(n)
         return n
     if recordable(v, s):
         n = node(name, edges, s)
         t.append(n)
+        t.unseen.append(n)
         return tensor(v, n, t)
     return v
 
@@ -180,7 +188,7 @@ def recordable(v: Any, s: Any = None) -> bool:
         c = "c"
     elif isinstance(v, ndarray):
         raise refuse(f"a {kind.__name__} cannot be recorded", "Use a plain np.ndarray.", s)
-    elif (kind is tuple or kind is list) and any([recordable(e, s) for e in v]):
+    elif (kind is tuple or kind is list) and any(recordable(e, s) for e in v):
         raise refuse("this call gives several results, and the rule knows one", "Call it for one result at a time.", s)
     else:
         return False
@@ -324,9 +332,17 @@ def read(x: Tensor, key: Any, s: Any) -> Any:
         note_memory(x)
         if type(key) is not int:
             key = frozen(key)
-        n = new(Scalar)
-        n.v, n.g, n.a, n.pa, n.b, n.pb, n.f, n.s, n.t = v, 0.0, x.n, key, None, "getitem", sweep_read, s, x.t
-        x.t.append(n)
+        n = Scalar()
+        n.v = v
+        n.g = 0.0
+        n.a = x.n
+        n.pa = key
+        n.b = None
+        n.pb = "getitem"
+        n.f = sweep_read
+        n.s = s
+        n.t = t = x.t
+        t.append(n)
         return n
     if kind is ndarray and v.base is not None and shares(v, x.v):
         if not overlaps(x.v):
@@ -359,9 +375,10 @@ def plain_key(key: Any) -> Any:
 
 def adopt(x: ndarray, t: Tape, s: Any) -> Tensor:
     """A recorded value is about to be stored into a plain array: from here on its memory is recorded."""
-    found = lifted(x)
-    if found is not x:
-        return found
+    if t.adopted or len(ACTIVE) != 1:
+        found = lifted(x)
+        if found is not x:
+            return found
     owner = owner_of(x)
     if x.dtype.kind in "iub":
         raise refuse(
@@ -380,7 +397,7 @@ def adopt(x: ndarray, t: Tape, s: Any) -> Tensor:
     n = node("memory", [], s)
     n.like = (owner.shape, owner.dtype, owner.strides)
     t.adopted[id(owner)] = (owner, n)
-    return lifted(x)
+    return tensor(x, n, t, True) if x is owner else lifted(x)
 
 
 def protect(x: ndarray) -> None:
@@ -408,7 +425,8 @@ def shared_memory(s: Any = None) -> RecordError:
 
 def before_write(x: Tensor, s: Any) -> None:
     """Everything that must hold before the memory of a recorded array changes."""
-    owner = owner_of(x.v)
+    v = x.v
+    owner = v if v.base is None else owner_of(v)
     t = x.t
     if x.e and id(owner) not in t.adopted:
         if id(owner) in t.shared:
@@ -416,13 +434,29 @@ def before_write(x: Tensor, s: Any) -> None:
         if type(owner) is ndarray:  # other names of the memory are recorded from here on, or refused
             t.adopted[id(owner)] = (owner, x.n if x.v is owner else None)
     note_memory(x)
-    protect(x.v)
-    if id(owner) in t.spread and any(view() is not None for view in t.spread[id(owner)]):
+    if len(ACTIVE) != 1:
+        protect(v)
+    elif t.unseen or t.saves:
+        t.protect(v)
+    if t.spread and id(owner) in t.spread and any(view() is not None for view in t.spread[id(owner)]):
         raise refuse(
             "an array is written of which a broadcast view is in use: every entry it shows would change",
             "Broadcast a copy, or broadcast again after the write.",
             s,
         )
+
+
+def put(v: Any, x: ndarray, n: Any, key: Any, t: Tape, s: Any) -> bool:
+    """The common case of a write: a recorded number into an entry of an array that is known to be recorded."""
+    if type(key) is not int:
+        key = plain_key(key)
+    if t.spread or len(ACTIVE) != 1 or type(x[key]) is not float64:
+        return False
+    if t.unseen or t.saves:
+        t.protect(x)
+    x[key] = v.v
+    stored(t, n, frozen(key), v, None, s)
+    return True
 
 
 def write(v: Any, x: Tensor, key: Any, s: Any) -> None:
@@ -433,7 +467,7 @@ def write(v: Any, x: Tensor, key: Any, s: Any) -> None:
         tape_of((v, x))
         before_write(x, s)
         x.v[key] = v
-        x.t.append(Store(x.n, frozen(key), None, None, s))
+        stored(x.t, x.n, frozen(key), None, None, s)
         return
     region = x.v[key]
     w = v.v
@@ -449,7 +483,7 @@ def write(v: Any, x: Tensor, key: Any, s: Any) -> None:
     else:
         place = v.n
         fit = (w.shape, w.dtype, False) if hasattr(w, "dtype") else ((), None, False)
-    x.t.append(Store(x.n, frozen(key), place, fit, s))
+    stored(x.t, x.n, frozen(key), place, fit, s)
 
 
 def same_memory(a: ndarray, b: ndarray) -> bool:
@@ -482,4 +516,4 @@ def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any,
                     t.exposed.append(saved)
     n = node(op.name, edges, s)
     t.append(n)
-    t.append(Store(x.n, Ellipsis, n, None, s))
+    stored(t, x.n, Ellipsis, n, None, s)

@@ -28,13 +28,13 @@ ndarray, float64, vdot, add = np.ndarray, np.float64, np.vdot, np.add
 class Tape(list[Any]):
     """The nodes of one recording, in the order they were recorded."""
 
-    __slots__ = ("live", "quiet", "saves", "indexed", "exposed", "adopted", "leaves", "owners", "shared", "spread")
+    __slots__ = ("live", "quiet", "saves", "unseen", "exposed", "adopted", "leaves", "owners", "shared", "spread")
 
     def __init__(self) -> None:
         self.live = True  # the recorded function is still running
         self.quiet = False  # NumPy takes part: the sweep silences its warnings
         self.saves: dict[int, list[Any]] = {}  # owner of memory (id) -> saved operands that lie in it
-        self.indexed = 0
+        self.unseen: list[Any] = []  # nodes whose saved operands are not in `saves` yet
         self.exposed: list[Any] = []  # saved operands in memory that the caller can write into
         self.adopted: dict[int, tuple[ndarray, Node]] = {}  # plain arrays that hold recorded values
         self.leaves: list[Any] = []
@@ -44,16 +44,13 @@ class Tape(list[Any]):
 
     def catch_up(self) -> None:
         """Note which memory the operands saved since the last time lie in. Only writes need to know."""
-        for k in range(self.indexed, len(self)):
-            n = self[k]
+        for n in self.unseen:
             if type(n) is Pair:
                 self.note(n)
-                continue
-            edges = n.a if type(n) is Scalar else getattr(n, "edges", None)
-            if type(edges) is list:
-                for edge in edges:
+            else:
+                for edge in n.a if type(n) is Scalar else n.edges:
                     self.note(edge[3])
-        self.indexed = len(self)
+        self.unseen.clear()
 
     def note(self, saved: Any) -> None:
         for x, _ in saved_arrays(saved):
@@ -61,8 +58,10 @@ class Tape(list[Any]):
 
     def protect(self, x: ndarray) -> None:
         """The memory of `x` is about to be written: what was saved from it is copied first, once."""
-        if self.indexed != len(self):
+        if self.unseen:
             self.catch_up()
+        if not self.saves:
+            return
         owner = owner_of(x)
         for saved in self.saves.pop(id(owner), ()):
             for y, put in saved_arrays(saved):
@@ -86,6 +85,7 @@ class Tape(list[Any]):
         self.live = False
         self.adopted.clear()
         self.saves.clear()
+        self.unseen.clear()
 
     def release(self) -> None:
         self.finish()
@@ -226,6 +226,7 @@ class View:
     """The place of a view: `parent`'s mirror looked at in the same way. It is on no tape."""
 
     __slots__ = ("parent", "call", "args", "kwargs", "m")
+    own = 0  # its mirror is the parent's
 
     def __init__(self, parent: Node | View, call: Callable[..., Any], args: Any, kwargs: Any = None) -> None:
         self.parent, self.call, self.args, self.kwargs = parent, call, args, kwargs
@@ -246,29 +247,50 @@ class View:
 class Store:
     """A write `container[key] = value`: entries overwritten pass their cotangent to the value and keep none."""
 
-    __slots__ = ("place", "key", "value", "fit", "s", "op")
+    __slots__ = ("place", "key", "value", "fit", "s")
 
-    def __init__(self, place: Node | View, key: Any, value: Any, fit: Any, s: Any) -> None:
-        self.place, self.key, self.value, self.fit, self.s = place, key, value, fit, s
-        self.op = "store"
+    place: Any
+    key: Any
+    value: Any
+    fit: Any
+    s: Any
+    op = "store"
 
     def sweep(self) -> None:
-        if self.place.silent():
+        place = self.place
+        if place.silent():
             return
-        m, key = self.place.mirror(), self.key
-        if self.value is None:
+        m = place.g if place.own == 2 else place.mirror()
+        key, value = self.key, self.value
+        g = m[key]
+        if type(g) is not ndarray:
+            m[key] = 0
+            if value is None:
+                return
+            if self.fit is None and type(value) is Scalar:
+                value.g += g
+                return
+        elif value is None:
             m[key] = 0
             return
-        g = m[key]
-        if type(g) is ndarray:
+        else:
             if g.base is not None:
                 g = g.copy()
             if repeats(key):
                 g = np.where(winners(m.shape, key), g, 0)
-        m[key] = 0
-        if self.fit is not None:
-            g = fitted(g, g, self.fit)
-        add_to(self.value, g)
+            m[key] = 0
+        add_to(value, g if self.fit is None else fitted(g, g, self.fit))
+
+
+def stored(t: Tape, place: Node | View, key: Any, value: Any, fit: Any, s: Any) -> None:
+    """Put a write on the tape. `value` None: what was written is not recorded."""
+    n = Store()
+    n.place = place
+    n.key = key
+    n.value = value
+    n.fit = fit
+    n.s = s
+    t.append(n)
 
 
 def repeats(key: Any) -> bool:
@@ -349,7 +371,7 @@ def sweep_edges(n: Scalar, g: Any) -> None:
     for edge in n.a:
         try:
             pass_on((edge,), g)
-        except ArithmeticError:  # Python arithmetic raises where IEEE has an answer: a rule runs before anything is added
+        except ArithmeticError:  # where IEEE has an answer; nothing has been added yet
             edge[3][:] = [float64(x) if type(x) is float else x for x in edge[3]]
             pass_on((edge,), float64(g))
 

@@ -74,6 +74,7 @@ class Chosen:
         check_source(fn)
         places = self.places(args, kwargs)
         recording = run(fn, None, args, kwargs, places)
+        recording.tape.finish()
         parts = recording.parts
         if len(parts) != len(places) or not self.fixed:
             order = dict(parts)

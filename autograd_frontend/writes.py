@@ -11,7 +11,16 @@ import numpy as np
 from .eager import EAGER
 from .ops.block import OPERATIONS
 from .recording import (
-    adopt, before_plain_write, before_write, depends, frozen, plain_key, settle, site, tape_of, value,
+    adopt,
+    before_plain_write,
+    before_write,
+    depends,
+    frozen,
+    plain_key,
+    settle,
+    site,
+    tape_of,
+    value,
 )  # fmt: skip
 from .tape import Ref, Scalar, add_to, fitted
 
@@ -75,7 +84,7 @@ def writing(f: Callable[..., Any], recorded: Callable[..., None]) -> Callable[..
 
 
 def write_flat(x: Any, positions: Any, v: Any, picks: Any = None) -> None:
-    """Entries `positions` (in C order) of `x` become those of `v`, repeated as often as needed, or the `picks` of it."""
+    """Entries `positions` (in C order) of `x` become those of `v`, repeated as needed, or the `picks` of it."""
     v = settle(v)
     w = np.asarray(value(v))
     if w.size != 1 or w.ndim:

@@ -175,7 +175,8 @@ def linear_tangent(c: Case, tangents: list[Any]) -> Any:
     operands = c.operands()
     each = any(type(n) is int and 0 <= n < 100 or n == "operands" for rule in c.op.pulls for n in rule.needs)
     if not each:
-        return replaced(c, operands, [0 if t is None and type(x) is int else t for x, t in zip(operands, tangents)]).plain()
+        others = [0 if t is None and type(x) is int else t for x, t in zip(operands, tangents)]
+        return replaced(c, operands, others).plain()
     total: Any = 0
     for i, t in enumerate(tangents):
         if t is not None:

@@ -51,7 +51,7 @@ def test_sqrt_selects_zero_under_nonfinite_cotangents():
 
 
 def test_sqrt_keeps_extreme_slopes():
-    near(slope(lambda x: np.sqrt(x), np.array([1e-308, 1e308, 5e-324])), [5e153, 5e-155, 2.2494181126999005e161])
+    near(slope(lambda x: np.sqrt(x), np.array([1e-308, 1e308, 5e-324])), [5e153, 5e-155, 1 / (2 * math.sqrt(5e-324))])
 
 
 def test_maximum_shares_a_tie_by_halves():
@@ -290,7 +290,8 @@ def test_tanh_keeps_the_slope_of_its_tails():
 def test_expit_keeps_the_slope_of_its_tails():
     special = pytest.importorskip("scipy.special")
     x = np.array([0.0, 40.0, -40.0, 700.0, -745.0])
-    near(slope(lambda x: special.expit(x), x), [0.25] + [4.248354255291589e-18] * 2 + [9.859676543759770e-305, 5e-324], 1e-12)
+    want = [0.25, 4.248354255291589e-18, 4.248354255291589e-18, 9.859676543759770e-305, 5e-324]
+    near(slope(lambda x: special.expit(x), x), want, 1e-12)
 
 
 def test_expm1_keeps_the_slope_of_its_tail():
@@ -307,8 +308,8 @@ def test_logaddexp_keeps_both_tails():
 
 
 def test_erf_keeps_the_slope_of_its_tails():
-    near(slope(lambda x: math.erf(x), 10.0), 4.197656371894743e-44, 1e-12)
-    near(record(lambda x: math.erfc(x))(27.0).pullback(1e20), -4.886205e-297, 1e-6)
+    near(slope(lambda x: math.erf(x), 10.0), 1.1283791670955126 * math.exp(-100), 1e-12)
+    near(record(lambda x: math.erfc(x))(27.0).pullback(1e20), -2.8299434149777118e-297, 1e-12)
 
 
 def test_sinc_is_flat_at_zero_and_keeps_its_digits_beside_it():
@@ -345,6 +346,11 @@ def test_xlogy_has_slope_zero_where_the_factor_is_zero():
 
 
 # exact numbers
+
+
+def test_a_decimal_exponent_has_a_slope():
+    g = record(lambda x, p: x**p)(Decimal(2), Decimal(3)).pullback(Decimal(1))
+    assert g.x == 12 and g.p == 8 * Decimal(2).ln()
 
 
 @pytest.mark.parametrize("Number", [Fraction, Decimal])

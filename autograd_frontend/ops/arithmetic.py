@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from .block import elementwise, span
 
-PAIRS = (([0.5, -1.5, 2.0], [2.0, 1.5, -0.5]), (1.5, 2.5), (2.0, [[1.0, 3.0], [0.5, -1.0]]), ([[0.5], [1.5]], [2.0, 3.0]))
+PAIRS = (
+    ([0.5, -1.5, 2.0], [2.0, 1.5, -0.5]),
+    (1.5, 2.5),
+    (2.0, [[1.0, 3.0], [0.5, -1.0]]),
+    ([[0.5], [1.5]], [2.0, 3.0]),
+)
 
 
 @elementwise("operator.add numpy.add")
@@ -75,7 +80,7 @@ class pow_:
         return ops.where(b == 0, 0, g * (b * a ** ops.where(b == 0, 1, b - 1)))  # 0**-1 is not asked for
 
     def pull_b(ops, g, a, b, y):
-        return ops.where(ops.both(a == 0, b > 0), 0, g * (y * ops.log(a)))
+        return ops.where(ops.both(a == 0, b > 0), 0, g * (y * ops.ln(a)))
 
     samples = (([0.5, 1.5, 2.0], [2.0, -1.5, 0.5]), (1.5, 2.5), (2.0, [[1.0, 2.0], [0.5, -1.0]]))
 

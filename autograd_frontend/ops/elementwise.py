@@ -11,8 +11,9 @@ import numpy as np
 from .block import Like, elementwise, operation, span
 
 # Constants as (float, longdouble): `ops.constant(LN2, x)` has the precision of x.
-LN2, LN10 = ((float(text), np.longdouble(text)) for text in ("0.693147180559945309417232", "2.302585092994045684017991"))
-PI = (float(np.pi), np.longdouble("3.141592653589793238462643"))
+LN2 = (0.6931471805599453, np.longdouble("0.693147180559945309417232"))
+LN10 = (2.302585092994046, np.longdouble("2.302585092994045684017991"))
+PI = (np.pi, np.longdouble("3.141592653589793238462643"))
 
 
 @elementwise("numpy.exp math.exp")

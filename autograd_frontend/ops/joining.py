@@ -198,17 +198,32 @@ class append:
     samples = ((U, 2.0), (U, V), (A, A, 0), (A, B[:2], {"axis": 1}))
 
 
+def look(x, depth, depths, ranks):
+    """The depths (None: empty) at which nested lists hold arrays, and the ranks of these."""
+    if isinstance(x, list):
+        depths |= set() if x else {None}
+        for e in x:
+            look(e, depth + 1, depths, ranks)
+    elif isinstance(x, tuple):
+        depths.add(None)
+    else:
+        depths.add(depth)
+        ranks.append(len(shape_of(x)))
+
+
+def ghost(x):
+    """The same nesting of lists with plain numbers."""
+    return type(x)([ghost(e) for e in x]) if isinstance(x, (list, tuple)) else 0.0
+
+
 @composed("numpy.block")
 def block(of, arrays):
     """As NumPy does it: lists inside are joined along the last axis, those around them along the axes before."""
-    depth, ranks = 0, []
-    level = [arrays]
-    while level and isinstance(level[0], list):
-        depth += 1
-        level = [x for inner in level for x in inner]
-    if any(isinstance(x, list) for x in level) or not level:
-        np.block([[0.0], 0.0])  # raises NumPy's own error about depths
-    ranks = [len(shape_of(x)) for x in level]
+    depths, ranks = set(), []
+    look(arrays, 0, depths, ranks)
+    if len(depths) != 1 or None in depths:
+        return np.block(ghost(arrays))  # raises NumPy's own error about depths
+    depth = depths.pop()
     rank = max([depth, *ranks])
 
     def join(x, axis):
@@ -231,7 +246,7 @@ def parts(x, sections, axis, cut):
 
 @composed("numpy.split")
 def split(of, ary, indices_or_sections, axis=0):
-    return parts(array(of, ary), indices_or_sections, axis, np.split)
+    return parts(ary, indices_or_sections, axis, np.split)
 
 
 @composed("numpy.array_split")
@@ -241,23 +256,20 @@ def array_split(of, ary, indices_or_sections, axis=0):
 
 @composed("numpy.vsplit")
 def vsplit(of, ary, indices_or_sections):
-    x = array(of, ary)
-    np.vsplit(np.broadcast_to(0.0, x.shape), indices_or_sections)
-    return parts(x, indices_or_sections, 0, np.split)
+    np.vsplit(np.broadcast_to(0.0, ary.shape), indices_or_sections)
+    return parts(ary, indices_or_sections, 0, np.split)
 
 
 @composed("numpy.hsplit")
 def hsplit(of, ary, indices_or_sections):
-    x = array(of, ary)
-    np.hsplit(np.broadcast_to(0.0, x.shape), indices_or_sections)
-    return parts(x, indices_or_sections, 0 if x.ndim == 1 else 1, np.split)
+    np.hsplit(np.broadcast_to(0.0, ary.shape), indices_or_sections)
+    return parts(ary, indices_or_sections, 0 if ary.ndim == 1 else 1, np.split)
 
 
 @composed("numpy.dsplit")
 def dsplit(of, ary, indices_or_sections):
-    x = array(of, ary)
-    np.dsplit(np.broadcast_to(0.0, x.shape), indices_or_sections)
-    return parts(x, indices_or_sections, 2, np.split)
+    np.dsplit(np.broadcast_to(0.0, ary.shape), indices_or_sections)
+    return parts(ary, indices_or_sections, 2, np.split)
 
 
 @composed("numpy.unstack")

@@ -35,7 +35,8 @@ def evenly(ops, x, reduce, axis):
 def vector_slope(ops, a, y, ord, axes):
     """The derivative of a vector norm `y` (its axes kept) with respect to every entry."""
     if ord in (None, 2, "fro"):
-        return ops.where(y == 0, 0, a / ops.where(y == 0, 1, y))
+        zero = y == 0
+        return ops.where(zero, 0, a / ops.where(zero, 1, y)) if zero.any() else a / y
     if ord == 1:
         return ops.sign(a)
     if ord == 0:

@@ -122,6 +122,11 @@ class Plain:
         return np.where(condition, x, y)
 
     @staticmethod
+    def ln(x: Any) -> Any:
+        """The logarithm of what may be plain: NumPy's of small integers is a float16, of a Decimal it has none."""
+        return x.ln() if type(x) is Decimal else np.log(x * 1.0)
+
+    @staticmethod
     def truth(x: Any) -> Any:
         """What `x` means as a condition."""
         return bool(x) if not hasattr(x, "dtype") and not isinstance(x, (list, tuple)) else np.asarray(x) != 0
@@ -156,7 +161,7 @@ class Floats:
     exp2, hypot, cbrt, deg2rad, rad2deg, rint, ldexp, truth = (
         math.exp2, math.hypot, math.cbrt, math.radians, math.degrees, round, math.ldexp, bool,
     )  # fmt: skip
-    maximum, minimum = np.maximum, np.minimum
+    maximum, minimum, ln = np.maximum, np.minimum, math.log
 
     @staticmethod
     def signbit(x: float) -> bool:

@@ -125,7 +125,7 @@ class xlogy:
     """`a*log(b)`, 0 for `a == 0`. Broadcasts. Pullback `g*log(b)` (0 for `a == 0`), `g*(a/b)`."""
 
     def pull_a(ops, g, a, b):
-        return ops.where(a == 0, 0, g * ops.log(b))
+        return ops.where(a == 0, 0, g * ops.ln(b))
 
     def pull_b(ops, g, a, b):
         return ops.where(a == 0, 0, g * (a / b))
@@ -138,7 +138,7 @@ class xlog1py:
     """`a*log(1 + b)`, 0 for `a == 0`. Broadcasts. Pullback `g*log1p(b)` (0 for `a == 0`), `g*(a/(1 + b))`."""
 
     def pull_a(ops, g, a, b):
-        return ops.where(a == 0, 0, g * ops.log1p(b))
+        return ops.where(a == 0, 0, g * ops.log1p(b * 1.0))
 
     def pull_b(ops, g, a, b):
         return ops.where(a == 0, 0, g * (a / (1 + b)))

@@ -170,9 +170,11 @@ def slope_of_logsumexp(ops, a, b, axis, of_a=True):
     a = ops.asarray(a)
     if b is None:
         return even(ops, a, axis)
-    a, b = ops.asarray(a), ops.asarray(b)
-    e = ops.exp(a - ops.largest(a, axis=axis, keepdims=True))
-    return (b * e if of_a else e) / ops.total(b * e, axis=axis, keepdims=True)
+    b = ops.asarray(b)
+    top = ops.largest(ops.where(b == 0, -np.inf, a), axis=axis, keepdims=True)
+    e = ops.exp(a - top)
+    weighted = ops.where(ops.asarray(b == 0), 0, b * e)
+    return (weighted if of_a else e) / ops.total(weighted, axis=axis, keepdims=True)
 
 
 def rowwise_bind(x, axis=None):
