@@ -23,7 +23,7 @@ from .errors import RecordError
 from .general import any_operation, composition, write_out
 from .ops.block import COMPOSED, OPERATIONS, Operation, find
 from .recording import (
-    ACTIVE, depends, emit, lifted, protect, refuse, settle, short, site, tape_of, value,
+    HARMLESS, ACTIVE, depends, emit, lifted, protect, refuse, settle, short, site, tape_of, value,
 )  # fmt: skip
 from .tape import Ref, Scalar, Tensor, pass_on
 
@@ -95,7 +95,9 @@ def function(f: Any) -> Any:
     if found is not None and found[0]() is f:
         return found[1]
     if late(f) or library(f.__module__):
-        return TABLE[f] if f in TABLE else guard(f)
+        if f not in TABLE:
+            TABLE[f] = guard(f)
+        return TABLE[f]
     if standard(f.__module__) or standard_file(f.__code__.co_filename):
         from .python import iterating
 
@@ -167,6 +169,8 @@ def builtin(f: Any) -> Any:
 def construct(cls: type) -> Any:
     """A class: its `__init__` is rewritten; everything else about making an instance is Python's own."""
     init = cls.__init__  # type: ignore[misc]
+    if cls is memoryview or cls is bytearray or cls.__module__ == "array":
+        return guard(cls)
     plain = type(init) is not types.FunctionType or library(cls.__module__)
     if plain or type(cls) is not type or cls.__new__ is not object.__new__ or init.__code__.co_filename == "<string>":
         return cls if not library(cls.__module__) else guard(cls)
@@ -185,16 +189,18 @@ def construct(cls: type) -> Any:
 
 def guard(f: Any) -> Any:
     """A callable without a rule: it runs as it is, unless something recorded reaches it."""
-    name = getattr(f, "__name__", type(f).__name__)
+    name, owner = getattr(f, "__name__", type(f).__name__), getattr(f, "__self__", None)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if depends(args) or depends(kwargs):
-            raise no_rule(f)
-        if ACTIVE:
-            for x in (getattr(f, "__self__", None), *args, *kwargs.values()):
+        for x in (*args, *kwargs.values()) if kwargs else args:
+            if type(x) not in HARMLESS:
+                if depends(x):
+                    raise no_rule(f)
                 if type(x) is ndarray:
                     protect(x)
-        return f(*[settle(x) for x in args], **kwargs)
+        if type(owner) is ndarray:
+            protect(owner)
+        return f(*[value(x) for x in args], **kwargs)
 
     call.__name__ = name
     if name in UNSAFE and getattr(f, "__module__", "") == "builtins":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from .callables import of, overloaded
 from .ops import arithmetic as blocks
 from .ops import linalg
-from .operators import two_operands
+from .operators import prefix, two_operands
 from .ops.block import Operation
 from .recording import (
     ACTIVE, adopt, before_plain_write, depends, emit, into, lifted, note_memory, plain_key, put, read, refuse, settle,
@@ -75,16 +76,6 @@ def formatted(x: Any) -> Any:
     return x.v if isinstance(x, Ref) else x
 
 
-def neg(x: Any, s: Any = 0) -> Any:
-    if type(x) is Scalar:
-        n: Any = object.__new__(Scalar)
-        n.v, n.g, n.a, n.pa, n.b, n.pb, n.f, n.s = -x.v, 0.0, x, -1.0, None, None, None, s
-        n.t = t = x.t
-        t.append(n)
-        return n
-    return unary(blocks.neg, operator.neg, x, s)
-
-
 def unary(op: Operation, call: Callable[[Any], Any], x: Any, s: Any = 0) -> Any:
     x = settle(x)
     if isinstance(x, Ref):
@@ -95,10 +86,6 @@ def unary(op: Operation, call: Callable[[Any], Any], x: Any, s: Any = 0) -> Any:
 def overloaded_unary(call: Callable[[Any], Any], x: Any) -> Any:
     method = getattr(type(x), f"__{call.__name__}__", None)
     return of(method)(x) if hasattr(method, "__code__") else call(x)
-
-
-def pos(x: Any, s: Any = 0) -> Any:
-    return unary(blocks.pos, operator.pos, x, s)
 
 
 def invert(x: Any, s: Any = 0) -> Any:
@@ -203,6 +190,8 @@ def getitem(x: Any, i: Any, s: Any = 0) -> Any:
         return x[plain_key(i)]
     if kind is np.flatiter and lifted(x.base) is not x.base:
         return getitem(of(np.ravel)(x.base), i, s)
+    if kind is memoryview:
+        guarded(x)
     method = getattr(kind, "__getitem__", None)
     return of(method)(x, i) if hasattr(method, "__code__") else x[i]
 
@@ -236,7 +225,7 @@ def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
         else:
             if ACTIVE:
                 before_plain_write(x, s)
-                x[plain_key(i)] = v
+            x[plain_key(i)] = v
     elif kind is np.flatiter and ACTIVE:
         from .recording import plain_key
         from .writes import write_flat
@@ -251,14 +240,22 @@ def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
         if hasattr(method, "__code__"):
             of(method)(x, i, v)
         else:
-            x[i] = v
+            x[i] = iterate(v) if kind is list and type(i) is slice else v
 
 
 def iterate(x: Any) -> Any:
     """What a loop, an unpacking or a starred argument runs over."""
     if type(x) is np.flatiter and lifted(x.base) is not x.base:
         return of(np.ravel)(x.base)
+    if type(x) is memoryview:
+        guarded(x)
     return settle(x) if type(x) is ndarray else x
+
+
+def guarded(x: memoryview) -> None:
+    """What is read through a memoryview is not recorded."""
+    if ACTIVE and depends(x.obj):
+        raise refuse("an array that holds recorded values is looked at through a memoryview", "Use the array.")
 
 
 def truth(x: Any) -> bool:
@@ -284,7 +281,9 @@ class Eager:
     of = staticmethod(of)
     getitem, store, iter, truth = map(staticmethod, (getitem, store, iterate, truth))
     index = Index()
-    neg, pos, invert = map(staticmethod, (neg, pos, invert))
+    invert = staticmethod(invert)
+    neg = staticmethod(prefix(blocks.neg, operator.neg, partial(unary, blocks.neg, operator.neg)))
+    pos = staticmethod(prefix(blocks.pos, operator.pos, partial(unary, blocks.pos, operator.pos)))
     add = staticmethod(two_operands(blocks.add, "x + y", operator.add, binary, True))
     sub = staticmethod(two_operands(blocks.sub, "x - y", operator.sub, binary, True))
     mul = staticmethod(two_operands(blocks.mul, "x * y", operator.mul, binary, True))
@@ -321,14 +320,19 @@ for name in [name for name in vars(Eager) if not name.startswith("__")]:
     setattr(EAGER, name, getattr(Eager, name))
 
 
+def current(x: Any) -> Any:
+    """A value of a recording that is over is plain."""
+    return x.v if isinstance(x, Ref) and not x.t.live else x
+
+
 def dunders() -> None:
     """Recorded values met by code that was not rewritten (sum, reduce, sorted, ...) record through their operators."""
 
     def direct(f: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda self, other: f(self, other, site())
+        return lambda self, other: f(current(self), current(other), site())
 
     def reflected(f: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda self, other: f(other, self, site())
+        return lambda self, other: f(current(other), current(self), site())
 
     pairs = {
         "add": EAGER.add, "sub": EAGER.sub, "mul": EAGER.mul, "truediv": EAGER.div, "pow": EAGER.pow,
@@ -343,8 +347,8 @@ def dunders() -> None:
     for name in ("lt", "le", "gt", "ge", "eq", "ne"):
         f = getattr(EAGER, name)
         setattr(Ref, f"__{name}__", lambda self, other, f=f: f(self, other))
-    setattr(Ref, "__neg__", lambda self: neg(self, site()))  # noqa: B010
-    setattr(Ref, "__pos__", lambda self: pos(self, site()))  # noqa: B010
+    setattr(Ref, "__neg__", lambda self: EAGER.neg(self, site()))  # noqa: B010
+    setattr(Ref, "__pos__", lambda self: EAGER.pos(self, site()))  # noqa: B010
     setattr(Ref, "__getitem__", lambda self, i: getitem(self, i, site()))  # noqa: B010
     setattr(Ref, "__setitem__", lambda self, i, v: store(v, self, i, site()))  # noqa: B010
 

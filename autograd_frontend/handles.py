@@ -13,7 +13,7 @@ import numpy as np
 
 from . import eager, python
 from .callables import METHODS, TABLE, fill, of
-from .recording import refuse, site
+from .recording import depends, refuse, site
 from .tape import Ref, Scalar, Tensor
 
 PLAIN_ATTRIBUTES = frozenset("shape ndim size dtype itemsize nbytes strides flags numerator denominator".split())
@@ -66,6 +66,24 @@ def to_float(self: Ref) -> float:
     )
 
 
+def ufunc(self: Ref, f: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """A NumPy ufunc, called by code that is not recorded: a property, `__lt__` of a list being sorted."""
+    return function(self, f if method == "__call__" else getattr(f, method), None, inputs, kwargs)
+
+
+def function(self: Ref, f: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    if self.t.live or depends(args) or depends(kwargs):
+        return of(f)(*args, **kwargs)
+    return f(*[bare(x) for x in args], **{k: bare(x) for k, x in kwargs.items()})
+
+
+def bare(x: Any) -> Any:
+    """Without handles, in containers too."""
+    if isinstance(x, Ref):
+        return x.v
+    return type(x)([bare(e) for e in x]) if type(x) is list or type(x) is tuple else x
+
+
 def forward(name: str) -> Callable[..., Any]:
     def method(self: Ref, *args: Any) -> Any:
         return getattr(self.v, name)(*args)
@@ -76,7 +94,7 @@ def forward(name: str) -> Callable[..., Any]:
 def install() -> None:
     given: dict[str, Any] = {
         "__iter__": iterate, "__array__": to_array, "__float__": to_float,
-        "__array_ufunc__": None, "__bool__": lambda self: bool(self.v),
+        "__array_ufunc__": ufunc, "__array_function__": function, "__bool__": lambda self: bool(self.v),
         "__hash__": lambda self: hash(self.v), "__repr__": lambda self: repr(self.v),
         "__str__": lambda self: str(self.v), "__format__": lambda self, spec: format(self.v, spec),
         "__int__": lambda self: int(self.v), "__len__": lambda self: len(self.v),

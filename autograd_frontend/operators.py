@@ -191,10 +191,12 @@ def {name}_of_arrays(a, b, s):
     return tensor(v, n, t)
 """
 
-ONE = """
+ONE_CALL = """
 def {name}(x, *rest, **settings):
     if rest or settings:
         return general(x, *rest, **settings)
+"""
+ONE = """
     if type(x) is Scalar:
         u = x.v
         v = call(u)
@@ -208,8 +210,7 @@ def {name}(x, *rest, **settings):
         n.pa = u
         n.pb = None
         n.f = scalar
-        f = _getframe(1)
-        n.s = (f.f_code, f.f_lasti)
+        {where}
         n.t = t = x.t
         t.append(n)
         return n
@@ -364,10 +365,19 @@ def two_operands(
 
 def one_operand(op: Operation, call: Callable[..., Any], general: Callable[..., Any]) -> Any:
     """An operation of one recorded number or array; `general` takes every other form of the call."""
-    parts = saving(op) | {"name": op.name + "_", "s": "site()"}
+    return from_template(op, call, general, ONE_CALL, "site()", "f = _getframe(1); n.s = (f.f_code, f.f_lasti)")
+
+
+def prefix(op: Operation, call: Callable[..., Any], general: Callable[..., Any]) -> Any:
+    """The same as an operator, which is handed its site."""
+    return from_template(op, call, general, "\ndef {name}(x, s=0):\n", "s", "n.s = s")
+
+
+def from_template(op: Operation, call: Any, general: Any, head: str, s: str, where: str) -> Any:
+    parts = saving(op) | {"name": op.name + "_", "s": s, "where": where}
     if op.back is None:
         op.back = back_of(op)
         op.sweeps["scalar"] = scalar_sweep(op, True)
     space = SPACE | {"op": op, "call": call, "general": general, "scalar": op.sweeps["scalar"]}
-    exec(ONE.format(**parts), space)  # noqa: S102
+    exec((head + ONE).format(**parts), space)  # noqa: S102
     return space[op.name + "_"]

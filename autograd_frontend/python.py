@@ -193,7 +193,7 @@ def to_complex(*args: Any) -> Any:
 def total(items: Any, /, start: Any = 0) -> Any:
     """`sum(items, start)`: Python's own sum of the values (newer Pythons compensate), one node with a derivative
     of one for every item; arrays are added one after the other."""
-    items = list(settle(items) if type(items) is ndarray else items)
+    items = list(iterate(items))
     everything = (start, *items)
     recorded = [x for x in map(settle, everything) if isinstance(x, Ref)]
     if not recorded:
@@ -217,7 +217,7 @@ def over(f: Callable[..., Any]) -> Callable[..., Any]:
     def call(items: Any, /, **kwargs: Any) -> Any:
         from .callables import of
 
-        return of(f)(*(settle(items) if type(items) is ndarray else items), **kwargs)
+        return of(f)(*(iterate(items)), **kwargs)
 
     call.__name__ = f.__name__
     return call
@@ -239,6 +239,22 @@ def rounded(x: Any, n: Any = None) -> Any:
 
 def power(x: Any, y: Any, m: Any = None) -> Any:
     return EAGER.pow(x, y, site()) if m is None else pow(value(x), value(y), value(m))
+
+
+def exact(number: Any) -> Callable[..., Any]:
+    """`Fraction(x)` and `Decimal(x)` of a recorded one, and the ratio of two fractions."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not depends(args) and not depends(kwargs):
+            return number(*args, **kwargs)
+        if len(args) == 1 and type(value(args[0])) is number:
+            return args[0]
+        if number is Fraction and len(args) == 2 and all([type(value(x)) in (int, Fraction) for x in args]):
+            return EAGER.div(args[0], args[1], site())
+        raise refuse(f"{number.__name__} cannot be recorded of another type of number", "Convert the arguments outside.")
+
+    call.__name__ = number.__name__
+    return call
 
 
 def div_mod(x: Any, y: Any) -> Any:
@@ -292,7 +308,7 @@ def fill(table: dict[Any, Any], methods: dict[str, Any]) -> None:
     }  # fmt: skip
     table.update(operators)
     table.update({
-        copy.copy: copied, copy.deepcopy: copied_deeply, float: to_float, int: to_int, bool: truth, complex: to_complex, builtins.type: kind_of, sum: total,
+        Fraction: exact(Fraction), Decimal: exact(Decimal), copy.copy: copied, copy.deepcopy: copied_deeply, float: to_float, int: to_int, bool: truth, complex: to_complex, builtins.type: kind_of, sum: total,
         math.fsum: over(reductions.exact_sum), math.prod: over(reductions.exact_product),
         round: rounded, pow: power, divmod: div_mod, min: minmax(min), max: minmax(max),
         np.vectorize: isnt_vectorize, np.fromiter: refused(np.fromiter, "Write np.array([...])."),

@@ -16,7 +16,7 @@ from .errors import Place, RecordError
 from .ops.block import LIKE, RESULT, Operation, like
 from .rewrite import place_of
 from .tape import (
-    Node, Ref, Scalar, stored, Tape, Tensor, View, node, owner_of, repeats, sweep_edges, tensor,
+    Node, Ref, Scalar, stored, Tape, Tensor, View, node, view, owner_of, repeats, sweep_edges, tensor,
 )  # fmt: skip
 
 ndarray, float64 = np.ndarray, np.float64
@@ -72,7 +72,7 @@ def place_in(n: Node, owner: ndarray, x: ndarray) -> View:
         buffer = m if m.base is None else m.base  # a mirror lies at the start of its buffer
         return ndarray(x.shape, x.dtype, buffer, offset, x.strides)
 
-    return View(n, look, ())
+    return view(n, look, ())
 
 
 def overlaps(x: ndarray) -> bool:
@@ -107,16 +107,25 @@ def settle(x: Any) -> Any:
     return x
 
 
+HARMLESS = frozenset({int, float, str, bool, type(None), slice, float64, type, np.dtype, range})
+
+
 def depends(x: Any, depth: int = 6) -> bool:
     """Whether `x`, or something in the containers it is made of, is recorded."""
-    if isinstance(x, Ref):
-        return x.t.live
-    if type(x) is ndarray:
-        return lifted(x) is not x or (x.dtype == object and any(depends(e, depth - 1) for e in x.flat))
-    if depth and isinstance(x, (list, tuple, set, frozenset)):
-        return any(depends(e, depth - 1) for e in x)
-    if depth and isinstance(x, dict):
-        return any(depends(e, depth - 1) for e in x.values())
+    kind = type(x)
+    if kind in HARMLESS:
+        return False
+    if kind is Scalar or kind is Tensor:
+        return bool(x.t.live)
+    if kind is ndarray:
+        if x.dtype == object:
+            return any(depends(e, depth - 1) for e in x.flat)
+        return lifted(x) is not x
+    if depth:
+        inside = x if isinstance(x, (list, tuple, set, frozenset)) else x.values() if isinstance(x, dict) else ()
+        for e in inside:
+            if type(e) not in HARMLESS and depends(e, depth - 1):
+                return True
     return False
 
 
@@ -279,7 +288,7 @@ def note_memory(x: Tensor) -> None:
 def view_of(x: Tensor, v: ndarray, call: Callable[..., Any], args: Any, kwargs: Any = None) -> Tensor:
     """The handle of a view `v = call(x.v, *args)`; it shares memory and cotangent with `x`."""
     note_memory(x)
-    return tensor(v, View(x.n, call, args, kwargs), x.t, x.e)
+    return tensor(v, view(x.n, call, args, kwargs), x.t, x.e)
 
 
 def shares(v: Any, x: Any) -> bool:
@@ -344,9 +353,12 @@ def read(x: Tensor, key: Any, s: Any) -> Any:
         n.t = t = x.t
         t.append(n)
         return n
-    if kind is ndarray and v.base is not None and shares(v, x.v):
+    if kind is ndarray and v.base is not None and (type(key) is slice or shares(v, x.v)):
         if not overlaps(x.v):
-            return view_of(x, v, take, (key,))
+            n = x.n
+            if type(n) is not View and n.like is None:
+                note_memory(x)
+            return tensor(v, view(n, take, (key,)), x.t, x.e)
         remember_spread(v, x.t)
     note_memory(x)
     g: Any = node("getitem", [], s, Gather)
@@ -516,4 +528,5 @@ def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any,
                     t.exposed.append(saved)
     n = node(op.name, edges, s)
     t.append(n)
+    t.unseen.append(n)
     stored(t, x.n, Ellipsis, n, None, s)

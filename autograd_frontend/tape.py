@@ -53,8 +53,14 @@ class Tape(list[Any]):
         self.unseen.clear()
 
     def note(self, saved: Any) -> None:
-        for x, _ in saved_arrays(saved):
-            self.saves.setdefault(id(owner_of(x)), []).append(saved)
+        saves = self.saves
+        for x in (saved.x, saved.y, saved.v) if type(saved) is Pair else saved:
+            if type(x) is ndarray:
+                owner = id(x if x.base is None else owner_of(x))
+                if owner in saves:
+                    saves[owner].append(saved)
+                else:
+                    saves[owner] = [saved]
 
     def protect(self, x: ndarray) -> None:
         """The memory of `x` is about to be written: what was saved from it is copied first, once."""
@@ -228,9 +234,11 @@ class View:
     __slots__ = ("parent", "call", "args", "kwargs", "m")
     own = 0  # its mirror is the parent's
 
-    def __init__(self, parent: Node | View, call: Callable[..., Any], args: Any, kwargs: Any = None) -> None:
-        self.parent, self.call, self.args, self.kwargs = parent, call, args, kwargs
-        self.m: Any = None
+    parent: Any
+    call: Callable[..., Any]
+    args: Any
+    kwargs: Any
+    m: Any
 
     def mirror(self) -> ndarray:
         if self.m is None:
@@ -242,6 +250,16 @@ class View:
 
     def silent(self) -> bool:
         return self.parent.silent()
+
+
+def view(parent: Any, call: Callable[..., Any], args: Any, kwargs: Any = None) -> View:
+    n = View()
+    n.parent = parent
+    n.call = call
+    n.args = args
+    n.kwargs = kwargs
+    n.m = None
+    return n
 
 
 class Store:

@@ -19,4 +19,5 @@ from . import (
     sorting,
     special,
     statistics,
+    ufuncs,
 )  # fmt: skip

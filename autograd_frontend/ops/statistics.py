@@ -127,6 +127,40 @@ class nanstd:
     samples = SPREAD[:-1]
 
 
+@operation("numpy.cov")
+class cov:
+    """Covariance of variables in rows (`rowvar=False`: columns). Pullback `(g + g.T) @ X/(n - ddof)`, `X` the centred
+    observations. A second set `y` and weights are refused."""
+
+    def bind(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+        if y is not None or fweights is not None or aweights is not None:
+            raise TypeError("y, fweights or aweights; np.vstack sets two sets of variables below each other")
+        return (m,), {"rowvar": rowvar, "ddof": ddof if ddof is not None else 0 if bias else 1, "dtype": dtype}
+
+    def shape(m, rowvar, ddof, dtype):
+        n = 1 if len(m.shape) < 2 else m.shape[0 if rowvar else 1]
+        return Like(() if n == 1 else (n, n), np.dtype(dtype or np.result_type(m.dtype, float)))
+
+    def pull_m(ops, g, m, rowvar, ddof):
+        x = centred(ops, m, rowvar)
+        g = ops.reshape(g, (len(x), len(x)))
+        d = ops.matmul(g + g.T, divided(x, max(x.shape[1] - ddof, 0)))
+        return d.T if m.ndim == 2 and not rowvar else ops.reshape(d, m.shape)
+
+    def push_m(ops, t, m, rowvar, ddof):
+        x, t = centred(ops, m, rowvar), centred(ops, t, rowvar)
+        d = divided(ops.matmul(x, t.T), max(x.shape[1] - ddof, 0))
+        return ops.reshape(d + d.T, () if len(x) == 1 else d.shape)
+
+    samples = ((MATRIX,), (VECTOR,), (MATRIX, {"rowvar": False}), (CUBE[0], {"bias": True}), (CUBE[1], {"ddof": 0}))
+
+
+def centred(ops, m, rowvar):
+    """Variables in rows, minus their means."""
+    x = ops.reshape(m, (1, -1)) if m.ndim < 2 else m if rowvar else m.T
+    return x - divided(ops.total(x, axis=1, keepdims=True), x.shape[1])
+
+
 # softmax family
 
 
