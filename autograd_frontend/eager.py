@@ -44,6 +44,8 @@ def {name}(a, b):
 
 def binary(op: Operation | None, call: Callable[[Any, Any], Any], a: Any, b: Any, s: Any = 0) -> Any:
     """A two-operand operation on anything. `op` None: it has no derivative, the result is plain data."""
+    if type(a) in SIMPLE and type(b) in SIMPLE and (not ACTIVE or (len(ACTIVE) == 1 and not ACTIVE[0].adopted)):
+        return call(a, b)
     if type(a) is str or type(a) is bytes:  # formatting with %
         return call(a, formatted(b))
     a, b = operand(a, b, call), operand(b, a, call)
@@ -117,7 +119,7 @@ def comparison(call: Callable[[Any, Any], Any], sign: str) -> Callable[[Any, Any
     return space[call.__name__]  # type: ignore[no-any-return]
 
 
-SIMPLE = frozenset({int, float, str, bool, float64, ndarray})
+SIMPLE = frozenset({int, float, bool, float64, ndarray})
 
 
 def inplace(op: Operation | None, call: Callable[[Any, Any], Any], plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -227,7 +229,6 @@ def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
                 before_plain_write(x, s)
             x[plain_key(i)] = v
     elif kind is np.flatiter and ACTIVE:
-        from .recording import plain_key
         from .writes import write_flat
 
         if depends(v) or depends(x.base):

@@ -9,10 +9,10 @@ import numpy as np
 
 from .ops.block import OPERATIONS, Operation
 from .recording import (
-    adopt, before_plain_write, depends, emit, into, overlaps, refuse, remember_spread, settle, shares, site, tape_of,
+    ACTIVE, adopt, before_plain_write, depends, emit, into, overlaps, refuse, remember_spread, settle, shares, site, tape_of,
     value, view_of,
 )  # fmt: skip
-from .tape import Ref, Tensor, View
+from .tape import Ref, Scalar, Tensor, View
 
 ndarray = np.ndarray
 HARMLESS = frozenset({int, bool, str, type(None), slice})
@@ -31,8 +31,7 @@ def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
             given, attributes = bind(*args, **kwargs)
         except Exception as error:
             return unbound(op, call, args, kwargs, error)
-        operands = tuple([settle(x) for x in given])
-        t = tape_of(operands)
+        t, operands = recorded(given)
         for name, x in attributes.items():
             if type(x) not in HARMLESS and depends(x):
                 raise refuse(f"{name} of {op.name} is recorded, but it has to be plain data", f"Use int({name}).")
@@ -44,13 +43,33 @@ def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
             return call(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
         if op.views and type(operands[0]) is Tensor:
             return viewed(op, call, args, kwargs, given[0], operands, attributes, t)
-        v = call(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
+        if kwargs:
+            v = call(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
+        else:
+            v = call(*[value(x) for x in args])
         if op.parts:
             return several(op, v, operands, attributes, t)
         return emit(op, v, operands, attributes, site(), t)
 
     handle.__name__ = op.name
     return handle
+
+
+def recorded(given: Any) -> tuple[Any, Any]:
+    """The tape that operands are on (None: nothing is recorded), and the operands as the recording sees them."""
+    t = None
+    for x in given:
+        kind = type(x)
+        if kind is Tensor or kind is Scalar:
+            if t is not x.t and (t is not None or not x.t.live):
+                break
+            t = x.t
+        elif kind is not float and kind is not int and (kind is not ndarray or len(ACTIVE) != 1 or ACTIVE[0].adopted):
+            break
+    else:
+        return t, given
+    operands = tuple([settle(x) for x in given])
+    return tape_of(operands), operands
 
 
 def unbound(op: Operation, call: Callable[..., Any], args: Any, kwargs: Any, error: Exception) -> Any:

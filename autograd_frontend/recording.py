@@ -14,12 +14,12 @@ import numpy as np
 
 from .errors import Place, RecordError
 from .ops.block import LIKE, RESULT, Operation, like
-from .rewrite import place_of
+from .rewrite import is_program, place_of
 from .tape import (
     Node, Ref, Scalar, stored, Tape, Tensor, View, node, view, owner_of, repeats, sweep_edges, tensor,
 )  # fmt: skip
 
-ndarray, float64 = np.ndarray, np.float64
+ndarray, float64, _getframe = np.ndarray, np.float64, sys._getframe
 HERE = str(Path(__file__).parent)
 ACTIVE: list[Tape] = []  # tapes whose function is running, of all threads
 
@@ -28,10 +28,30 @@ OPERANDS = frozenset({float, int, bool, float64, ndarray, Scalar, Tensor, comple
 
 def site() -> Any:
     """Where the caller of a handler stands: the innermost frame outside this package."""
-    f = sys._getframe(2)
-    while f.f_code.co_filename.startswith(HERE) and f.f_back is not None:
+    f: Any = _getframe(2)
+    code = f.f_code
+    while id(code) in OURS or is_ours(code):
+        if f.f_back is None:
+            break
         f = f.f_back
-    return (f.f_code, f.f_lasti)
+        code = f.f_code
+    return (code, f.f_lasti)
+
+
+OURS: dict[int, Any] = {}  # code of this package, by id
+THEIRS: dict[int, Any] = {}  # code of programs
+
+
+def is_ours(code: Any) -> bool:
+    """Whether this is code of the package; looked up by id, which is only known to be the same while code lives."""
+    if id(code) in THEIRS and THEIRS[id(code)] is code:
+        return False
+    ours = code.co_filename.startswith(HERE) or code.co_filename == "<string>"
+    if ours:
+        OURS[id(code)] = code
+    elif is_program(code):  # kept alive by rewriting
+        THEIRS[id(code)] = code
+    return bool(ours)
 
 
 def refuse(reason: str, remedy: str = "", s: Any = None) -> RecordError:
@@ -131,10 +151,18 @@ def depends(x: Any, depth: int = 6) -> bool:
 
 def value(x: Any) -> Any:
     """The plain value of an operand or of a container of operands."""
-    if isinstance(x, Ref):
+    kind = type(x)
+    if kind is Scalar or kind is Tensor:
         return x.v
-    if (type(x) is list or type(x) is tuple) and depends(x):
-        return type(x)([value(e) for e in x])
+    if kind is list or kind is tuple:
+        changed = None
+        for i, e in enumerate(x):
+            v = value(e)
+            if v is not e:
+                if changed is None:
+                    changed = list(x)
+                changed[i] = v
+        return x if changed is None else kind(changed)
     return x
 
 
@@ -218,7 +246,12 @@ def edges_of(op: Operation, v: Any, operands: Any, attributes: Any, t: Tape) -> 
         if (kind is Scalar or kind is Tensor) and x.t is t:
             rule = op.pulls[0 if each else i]
             saved: list[Any] = [i] if each else []
-            if rule.needs:
+            if rule.simple:
+                for name in rule.needs:
+                    saved.append(attributes[name])
+                    if type(saved[-1]) is ndarray:  # an index, a mask: the caller may write into it
+                        t.exposed.append(saved)
+            else:
                 gather(rule.needs, saved, v, operands, attributes, t)
             if kind is Scalar:
                 same = (type(v) is float or type(v) is float64) and (op.elementwise or each)

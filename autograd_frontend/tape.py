@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,8 @@ class Tape(list[Any]):
                     saves[owner].append(saved)
                 else:
                     saves[owner] = [saved]
+            elif type(x) is list:
+                self.note(x)
 
     def protect(self, x: ndarray) -> None:
         """The memory of `x` is about to be written: what was saved from it is copied first, once."""
@@ -427,6 +430,8 @@ def has_nan(d: Any) -> bool:
 
 def unbroadcast(d: Any, shape: tuple[int, ...]) -> Any:
     """Sum `d` over the axes that broadcasting added to, or stretched in, an operand of this shape."""
+    if d.size == prod(shape):
+        return d.reshape(shape)
     extra = d.ndim - len(shape)
     if d.ndim == 0:
         return filled(d, shape, d.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import inspect
 import os
 import sys
@@ -25,7 +26,8 @@ from .trees import Box, enter, leave, ones, seed
 assert handles
 SIMPLE = frozenset({type(None), float, int, np.ndarray, np.float64, list, dict, tuple, str, bool})
 LOCK = threading.Lock()
-LIMIT = [0]
+CALM: list[Any] = [0, 0, (0, 0, 0)]  # how many are recording; recursion limit and collector's thresholds before
+PATIENCE = 100_000
 EMPTY = types.CellType()
 HEADROOM = 50  # frames of ours at the deepest point of a recursion
 TRACEBACK = "AUTOGRAD_FRONTEND_TRACEBACK"
@@ -76,7 +78,8 @@ def run(fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wr
                 parts.append((k, part))
     if not parts:
         raise TypeError(nothing_to_differentiate(fn, args, kwargs))
-    start(tape)
+    calm()
+    ACTIVE.append(tape)
     try:
         value, place = leave(of(fn)(*entered, **named), tape)
         for _, part in parts:
@@ -88,28 +91,38 @@ def run(fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wr
         trim(error)
         raise
     finally:
-        stop(tape)
+        if len(ACTIVE) == 1:
+            ACTIVE.clear()
+        else:
+            ACTIVE[:] = [t for t in ACTIVE if t is not tape]
+        resume()
     return Recording(tape, value, place, parts)
 
 
-def start(tape: Tape) -> None:
-    """The tape is recording. What runs under Python's recursion limit has to run recorded, so there is some more."""
+def calm() -> None:
+    """Recording begins (calls nest). What runs under Python's recursion limit has to run recorded, so there is some
+    more; the nodes of a tape are no garbage, so the cyclic collector waits longer before it walks over them."""
     LOCK.acquire()
-    if not ACTIVE:
-        LIMIT[0] = sys.getrecursionlimit()
-        sys.setrecursionlimit(LIMIT[0] + HEADROOM)
-    ACTIVE.append(tape)
+    if not CALM[0]:
+        limit, threshold = sys.getrecursionlimit(), gc.get_threshold()
+        CALM[1:] = limit, threshold
+        sys.setrecursionlimit(limit + HEADROOM)
+        if threshold[0]:
+            gc.set_threshold(PATIENCE, threshold[1], threshold[2])
+    CALM[0] += 1
     LOCK.release()
 
 
-def stop(tape: Tape) -> None:
+def resume() -> None:
+    """Recording ends: the interpreter's settings are what they were, unless somebody else has changed them."""
     LOCK.acquire()
-    if len(ACTIVE) == 1:
-        ACTIVE.clear()
-        if sys.getrecursionlimit() == LIMIT[0] + HEADROOM:
-            sys.setrecursionlimit(LIMIT[0])
-    else:
-        ACTIVE[:] = [t for t in ACTIVE if t is not tape]
+    CALM[0] -= 1
+    if not CALM[0]:
+        _, limit, threshold = CALM
+        if sys.getrecursionlimit() == limit + HEADROOM:
+            sys.setrecursionlimit(limit)
+        if threshold[0] and gc.get_threshold()[0] == PATIENCE:
+            gc.set_threshold(*threshold)
     LOCK.release()
 
 

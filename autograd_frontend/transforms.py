@@ -13,7 +13,7 @@ import numpy as np
 
 from .recording import ACTIVE, depends, refuse
 from .tape import Scalar
-from .trace import Recorded, Recording, check_source, run
+from .trace import Recorded, Recording, calm, check_source, resume, run
 
 Wrt = int | str | tuple[int | str, ...]
 
@@ -105,11 +105,15 @@ def value_and_grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -
 
     @functools.wraps(chosen.fn)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
-        recording = chosen.record(args, kwargs)
-        value = recording.value
-        if type(recording.place) is not Scalar or has_aux:
-            check_scalar(recording, has_aux)
-        gradients = recording.gradients(None, False)
+        calm()
+        try:
+            recording = chosen.record(args, kwargs)
+            value = recording.value
+            if type(recording.place) is not Scalar or has_aux:
+                check_scalar(recording, has_aux)
+            gradients = recording.gradients(None, False)
+        finally:
+            resume()
         return value, (tuple(gradients) if several else gradients[0])
 
     return differentiated

@@ -1,6 +1,6 @@
 """How much value and gradient cost against the plain function: one command, one table, ratios of one run.
 
-    python benchmarks/run.py [scalar hand lstm gmm recurrence import rewrite] [--repeats 9] [--no-peers]
+    python benchmarks/run.py [scalar hand lstm gmm recurrence import rewrite] [--repeats 15] [--no-peers]
 
 Every contestant of a line is timed in turn, several rounds long, and its best round counts, so that a busy machine
 disturbs all of them alike. Peers that are not installed are left out. Nothing is asserted: goals are printed beside
@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 from autograd_frontend import record, value_and_grad  # noqa: E402
 from benchmarks.cases import Case, cases, recurrence  # noqa: E402
 
-ROUND = 0.05  # seconds a contestant runs in each round
+ROUND = 0.02  # seconds a contestant runs in each round
 OTHERS = ("recurrence", "import", "rewrite")
 
 
@@ -191,7 +191,7 @@ def main() -> None:
     table = cases()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join([*table, *OTHERS])} (default: all)")
-    parser.add_argument("--repeats", type=int, default=9, help="interleaved rounds (default: 9)")
+    parser.add_argument("--repeats", type=int, default=15, help="interleaved rounds (default: 15)")
     parser.add_argument("--no-peers", action="store_true", help="leave the other libraries out")
     options = parser.parse_args()
     names = options.names or [*table, *OTHERS]

@@ -33,6 +33,7 @@ import numpy as np
 
 OPERATIONS: dict[str, Operation] = {}
 COMPOSED: dict[str, Callable[..., Any]] = {}  # path of a callable -> what it is recorded as
+SPECIAL = {"operands", "likes", "recorded", "operand_like", "operand"}  # of all operands of a variadic operation
 RESULT, LIKE = -1, 100  # what a rule needs: operand i is i, the result -1, only the shape of either 100 more
 
 
@@ -64,6 +65,7 @@ class Rule(NamedTuple):
     function: Callable[..., Any]
     needs: tuple[Any, ...]
     strict: bool
+    simple: bool  # only attributes
 
 
 class Operation:
@@ -110,7 +112,8 @@ class Operation:
         places |= {f"{name}_like": LIKE + i for i, name in enumerate(self.operands)}
         places |= {"y": RESULT, "y_like": LIKE + RESULT}
         needs = tuple(places.get(name, name) for name in names)
-        return Rule(function, needs, strict and any(type(n) is int and n < LIKE + RESULT for n in needs))
+        simple = all(type(n) is str and n not in SPECIAL for n in needs)
+        return Rule(function, needs, strict and any(type(n) is int and n < LIKE + RESULT for n in needs), simple)
 
     def check(self) -> None:
         """An incomplete block does not import: a missing rule never means zero."""

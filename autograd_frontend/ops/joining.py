@@ -37,9 +37,10 @@ def shape_of(x):
     return shape
 
 
-def joined(ops, g, i, operand_like, layout):
-    d = layout.part(g, i)
-    return d if d.shape == operand_like.shape else d.reshape(operand_like.shape)
+def joined(ops, g, i, layout):
+    return layout.part(g, i)  # the engine gives it the shape of the operand
+
+
 
 
 def ones_along(shapes, axis, rank):
