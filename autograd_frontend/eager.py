@@ -20,7 +20,7 @@ from .ops import linalg
 from .operators import prefix, two_operands
 from .ops.block import Operation
 from .recording import (
-    ACTIVE, adopt, before_plain_write, depends, emit, into, lifted, note_memory, plain_key, put, read, refuse, settle,
+    ACTIVE, adopt, before_plain_write, depends, emit, into, lifted, plain_key, put, read, read_plain, refuse, settle,
     site, tape_of, value, write,
 )  # fmt: skip
 from .tape import Ref, Scalar, Tensor
@@ -180,10 +180,8 @@ def getitem(x: Any, i: Any, s: Any = 0) -> Any:
     if kind is Tensor and x.t.live:
         return read(x, i, s)
     if kind is ndarray:
-        if len(ACTIVE) != 1 or ACTIVE[0].adopted:
-            y = lifted(x)
-            if y is not x:
-                return read(y, i, s)
+        if ACTIVE and (len(ACTIVE) != 1 or ACTIVE[0].adopted):
+            return read_plain(x, i, s)
         if type(i) is int:
             return x[i]
     elif kind is Tensor:
@@ -198,17 +196,11 @@ def getitem(x: Any, i: Any, s: Any = 0) -> Any:
     return of(method)(x, i) if hasattr(method, "__code__") else x[i]
 
 
-def place_of_memory(x: Tensor) -> Any:
-    note_memory(x)
-    return x.n
-
-
 def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
     """`x[i] = v`."""
     kind = type(x)
     if kind is Tensor and x.t.live:
-        if not (type(v) is Scalar and v.t is x.t and not x.e and put(v, x.v, place_of_memory(x), i, x.t, s)):
-            write(v, x, i, s)
+        write(v, x, i, s)
     elif kind is ndarray:
         if type(v) is Scalar:
             t = v.t

@@ -94,20 +94,22 @@ def viewed(
 ) -> Any:
     """A call whose result may be a view of its first operand, which was handed in as `first`."""
     x = operands[0]
-    given = [x.v if e is first else value(e) for e in args]
-    named = {k: x.v if e is first else value(e) for k, e in kwargs.items()}
+    u = x.v
+    given = [u if e is first else value(e) for e in args]
+    named = {k: u if e is first else value(e) for k, e in kwargs.items()} if kwargs else kwargs
     v = call(*given, **named)
-    if not shares(v, x.v):
-        return emit(op, v, operands, attributes, site(), t)
-    if v is x.v:
+    if v is u:
         return x
+    if not shares(v, u):
+        return emit(op, v, operands, attributes, site(), t)
     if overlaps(v):  # as a view of the cotangent, its entries would not be independent
         remember_spread(v, t)
         return emit(op, v, operands, attributes, site(), t)
-    given, named = [fixed(e) for e in given], {k: fixed(e) for k, e in named.items()}
+    rest = [fixed(e) for e in given[1:]]
+    named = {k: fixed(e) for k, e in named.items()} if named else named
     if args and args[0] is first:
-        return view_of(x, v, call, given[1:], named)
-    u = x.v
+        return view_of(x, v, call, rest, named)
+    given[1:] = rest
 
     def again(m: ndarray) -> Any:
         return call(*[m if e is u else e for e in given], **{k: m if e is u else e for k, e in named.items()})

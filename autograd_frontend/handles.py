@@ -91,6 +91,13 @@ def forward(name: str) -> Callable[..., Any]:
     return method
 
 
+def plain_property(name: str) -> property:
+    """Shapes and the like are plain data, and asked for often."""
+    space: dict[str, Any] = {}
+    exec(f"def get(self):\n    return self.v.{name}", space)  # noqa: S102
+    return property(space["get"])
+
+
 def install() -> None:
     given: dict[str, Any] = {
         "__iter__": iterate, "__array__": to_array, "__float__": to_float,
@@ -113,6 +120,8 @@ def install() -> None:
         for name in dir(kind):
             if not name.startswith("_"):
                 setattr(Ref, name, property(functools.partial(attribute, name=name)))
+    for name in PLAIN_ATTRIBUTES:
+        setattr(Ref, name, plain_property(name))
     eager.dunders()
 
 

@@ -100,7 +100,15 @@ def {name}(a, b, s={site}):
 
 
 def {name}_of_arrays(a, b, s):
+    if len(ACTIVE) != 1:
+        return general(op, call, a, b, s)
     k = type(b)
+    if ACTIVE[0].adopted:
+        if k is ndarray:
+            b = lifted(b)
+            k = type(b)
+        if type(a) is ndarray:
+            a = lifted(a)
     if type(a) is Tensor:
         t = a.t
         x = a.v
@@ -120,7 +128,7 @@ def {name}_of_arrays(a, b, s):
         elif k is float or k is int or k is float64:
             y = b
             pb = None
-        elif k is ndarray and (not t.adopted or lifted(b) is b):
+        elif k is ndarray:
             y = b
             pb = None
             e = True
@@ -140,7 +148,7 @@ def {name}_of_arrays(a, b, s):
                 return general(op, call, a, b, s)
             x = a.v
             pa = a
-        elif k is ndarray and (not t.adopted or lifted(a) is a):
+        elif k is ndarray:
             x = a
             pa = None
             e = True
@@ -148,7 +156,7 @@ def {name}_of_arrays(a, b, s):
             return general(op, call, a, b, s)
     else:
         return general(op, call, a, b, s)
-    if not t.live or len(ACTIVE) != 1:
+    if not t.live:
         return general(op, call, a, b, s)
     v = {expression}
     if type(v) is not ndarray or v.dtype.kind != "f" or not (type(x) is ndarray or type(y) is ndarray):
@@ -188,7 +196,12 @@ def {name}_of_arrays(a, b, s):
         if e:
             t.exposed.append(n)
     t.append(n)
-    return tensor(v, n, t)
+    r = Tensor()
+    r.v = v
+    r.n = n
+    r.t = t
+    r.e = False
+    return r
 """
 
 ONE_CALL = """
@@ -240,7 +253,12 @@ ONE = """
         if x.e:
             t.exposed.append(n)
     t.append(n)
-    return tensor(v, n, t)
+    r = Tensor()
+    r.v = v
+    r.n = n
+    r.t = t
+    r.e = False
+    return r
 """
 
 BACK = """

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .errors import Place, RecordError
-from .ops.block import LIKE, RESULT, Operation, like
+from .ops.block import LIKE, RESULT, Like, Operation, like
 from .rewrite import is_program, place_of
 from .tape import (
     Node, Ref, Scalar, stored, Tape, Tensor, View, node, view, owner_of, repeats, sweep_edges, tensor,
@@ -30,28 +30,24 @@ def site() -> Any:
     """Where the caller of a handler stands: the innermost frame outside this package."""
     f: Any = _getframe(2)
     code = f.f_code
-    while id(code) in OURS or is_ours(code):
-        if f.f_back is None:
-            break
+    if THEIRS.get(id(code)) is code:
+        return (code, f.f_lasti)
+    while is_ours(code) and f.f_back is not None:
         f = f.f_back
         code = f.f_code
     return (code, f.f_lasti)
 
 
-OURS: dict[int, Any] = {}  # code of this package, by id
-THEIRS: dict[int, Any] = {}  # code of programs
+THEIRS: dict[int, Any] = {}  # code of programs, by id
 
 
 def is_ours(code: Any) -> bool:
-    """Whether this is code of the package; looked up by id, which is only known to be the same while code lives."""
-    if id(code) in THEIRS and THEIRS[id(code)] is code:
-        return False
-    ours = code.co_filename.startswith(HERE) or code.co_filename == "<string>"
-    if ours:
-        OURS[id(code)] = code
-    elif is_program(code):  # kept alive by rewriting
+    """Whether this is code of the package itself."""
+    if is_program(code):
         THEIRS[id(code)] = code
-    return bool(ours)
+        return False
+    name = code.co_filename
+    return bool(name.startswith(HERE) or name == "<string>")
 
 
 def refuse(reason: str, remedy: str = "", s: Any = None) -> RecordError:
@@ -273,7 +269,9 @@ def gather(needs: Any, saved: list[Any], v: Any, operands: Any, attributes: Any,
     arrays = exposed = False
     for name in needs:
         if type(name) is int and name >= LIKE + RESULT:
-            x = like(value(v if name == LIKE + RESULT else operands[name - LIKE]))
+            x = v if name == LIKE + RESULT else operands[name - LIKE]
+            x = x.v if type(x) is Tensor else x
+            x = Like(x.shape, x.dtype) if type(x) is ndarray else like(value(x))
         elif type(name) is int:
             x = v if name < 0 else operands[name]
             kind = type(x)
@@ -372,20 +370,7 @@ def read(x: Tensor, key: Any, s: Any) -> Any:
     kind = type(v)
     if kind is float64:
         note_memory(x)
-        if type(key) is not int:
-            key = frozen(key)
-        n = Scalar()
-        n.v = v
-        n.g = 0.0
-        n.a = x.n
-        n.pa = key
-        n.b = None
-        n.pb = "getitem"
-        n.f = sweep_read
-        n.s = s
-        n.t = t = x.t
-        t.append(n)
-        return n
+        return entry(v, x.n, key if type(key) is int else frozen(key), s, x.t)
     if kind is ndarray and v.base is not None and (type(key) is slice or shares(v, x.v)):
         if not overlaps(x.v):
             n = x.n
@@ -398,6 +383,44 @@ def read(x: Tensor, key: Any, s: Any) -> Any:
     g.place, g.key = x.n, frozen(key)
     x.t.append(g)
     return tensor(v, g, x.t)
+
+
+def entry(v: Any, place: Any, key: Any, s: Any, t: Tape) -> Scalar:
+    """The handle of one entry `v` of an array."""
+    n = Scalar()
+    n.v = v
+    n.g = 0.0
+    n.a = place
+    n.pa = key
+    n.b = None
+    n.pb = "getitem"
+    n.f = sweep_read
+    n.s = s
+    n.t = t
+    t.append(n)
+    return n
+
+
+def read_plain(x: ndarray, key: Any, s: Any) -> Any:
+    """`x[key]` of a plain array, which may hold recorded values."""
+    t = ACTIVE[0]
+    found = t.adopted.get(id(x)) if len(ACTIVE) == 1 else None
+    if found is not None and found[1] is not None and is_entry(key):
+        v = x[key]
+        if type(v) is float64:
+            return entry(v, found[1], key, s, t)
+    y = lifted(x)
+    return x[plain_key(key)] if y is x else read(y, key, s)
+
+
+def is_entry(key: Any) -> bool:
+    """Whether an index is made of integers only."""
+    if type(key) is tuple:
+        for k in key:
+            if type(k) is not int:
+                return False
+        return True
+    return type(key) is int
 
 
 def take(m: Any, key: Any) -> Any:
@@ -491,16 +514,16 @@ def before_write(x: Tensor, s: Any) -> None:
         )
 
 
-def put(v: Any, x: ndarray, n: Any, key: Any, t: Tape, s: Any) -> bool:
-    """The common case of a write: a recorded number into an entry of an array that is known to be recorded."""
-    if type(key) is not int:
-        key = plain_key(key)
-    if t.spread or len(ACTIVE) != 1 or type(x[key]) is not float64:
+def put(v: Scalar, x: ndarray, n: Any, key: Any, t: Tape, s: Any) -> bool:
+    """The common case of a write: a recorded number into an entry of an array that owns its memory and is recorded."""
+    if not is_entry(key) or t.spread or len(ACTIVE) != 1 or type(x[key]) is not float64:
         return False
-    if t.unseen or t.saves:
+    if t.unseen:
+        t.catch_up()
+    if id(x) in t.saves:
         t.protect(x)
     x[key] = v.v
-    stored(t, n, frozen(key), v, None, s)
+    stored(t, n, key, v, None, s)
     return True
 
 

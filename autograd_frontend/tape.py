@@ -244,15 +244,26 @@ class View:
     m: Any
 
     def mirror(self) -> ndarray:
-        if self.m is None:
-            m = self.call(self.parent.mirror(), *self.args, **(self.kwargs or {}))
-            if not m.flags.writeable:  # np.diagonal hands out a read-only view of memory that is ours
-                m.flags.writeable = True
-            self.m = m
-        return self.m
+        m: Any = self.m
+        if m is None:
+            chain, n = [self], self.parent  # no recursion: `x = x[1:]` in a loop makes a long one
+            while type(n) is View and n.m is None:
+                chain.append(n)
+                n = n.parent
+            m = n.m if type(n) is View else n.mirror()
+            while chain:
+                n = chain.pop()
+                m = n.call(m, *n.args, **(n.kwargs or {}))
+                if not m.flags.writeable:  # np.diagonal hands out a read-only view of memory that is ours
+                    m.flags.writeable = True
+                n.m = m
+        return m
 
     def silent(self) -> bool:
-        return self.parent.silent()
+        n = self.parent
+        while type(n) is View:
+            n = n.parent
+        return bool(n.g is None)
 
 
 def view(parent: Any, call: Callable[..., Any], args: Any, kwargs: Any = None) -> View:

@@ -429,6 +429,23 @@ def test_an_argument_with_overlapping_entries():
     assert g[0].tolist() == V[1:4].tolist() and g[1].tolist() == V[:3].tolist() and not g[2:].any()
 
 
+def test_a_long_chain_of_views():
+    def f(x):
+        rest, total = x, 0.0
+        while len(rest):
+            total = total + rest[0] * rest[-1]
+            rest = rest[1:]
+        y = x * 1.0
+        for _ in range(5000):
+            y = y.T[::-1]
+        y[0] = total
+        return y
+
+    x = np.cos(np.arange(3000.0))
+    g = record(f)(x).backward()
+    assert np.allclose(g[1:-1], 1.0 + x[-1]) and np.isclose(g[-1], 1.0 + x.sum() + x[-1])
+
+
 def test_writes_cost_what_they_write():
     import time
 
