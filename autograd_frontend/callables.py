@@ -23,9 +23,9 @@ from .errors import RecordError
 from .general import any_operation, composition, write_out
 from .ops.block import COMPOSED, OPERATIONS, Operation, find
 from .recording import (
-    HARMLESS, ACTIVE, depends, emit, lifted, protect, refuse, settle, short, site, tape_of, value,
+    ACTIVE, HERE, HARMLESS, depends, emit, lifted, protect, refuse, settle, short, site, tape_of, value,
 )  # fmt: skip
-from .tape import Ref, Scalar, Tensor, pass_on
+from .tape import Ref, pass_on
 
 ndarray, float64 = np.ndarray, np.float64
 TABLE: dict[Any, Any] = {}
@@ -94,6 +94,8 @@ def function(f: Any) -> Any:
     found = PROGRAMS.get(key)
     if found is not None and found[0]() is f:
         return found[1]
+    if f.__code__.co_filename.startswith(HERE):  # `vjp`, what `grad` and the like return: they say what to do
+        return f
     if late(f) or library(f.__module__):
         if f not in TABLE:
             TABLE[f] = guard(f)
@@ -122,7 +124,7 @@ def slot(f: Any) -> Any:
         if h is None:
             raise refuse(f"the array method {f.__name__} cannot be recorded")
         return h
-    return guard(f) if isinstance(owner, (int, float, complex, np.generic, ndarray)) else iterating(f)
+    return guard(f) if isinstance(owner, (int, float, complex, np.generic, ndarray, np.flatiter)) else iterating(f)
 
 
 def library(module: str | None) -> bool:
@@ -198,8 +200,11 @@ def guard(f: Any) -> Any:
                     raise no_rule(f)
                 if type(x) is ndarray:
                     protect(x)
-        if type(owner) is ndarray:
-            protect(owner)
+        memory = owner.base if type(owner) is np.flatiter else owner
+        if type(memory) is ndarray:
+            if depends(memory):
+                raise no_rule(f)
+            protect(memory)
         return f(*[value(x) for x in args], **kwargs)
 
     call.__name__ = name

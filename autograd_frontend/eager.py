@@ -20,7 +20,7 @@ from .ops import linalg
 from .operators import prefix, two_operands
 from .ops.block import Operation
 from .recording import (
-    ACTIVE, adopt, before_plain_write, depends, emit, into, lifted, plain_key, put, read, read_plain, refuse, settle,
+    ACTIVE, GENERATED, adopt, before_plain_write, depends, emit, into, lifted, plain_key, put, read, read_plain, refuse, settle,
     site, tape_of, value, write,
 )  # fmt: skip
 from .tape import Ref, Scalar, Tensor
@@ -115,7 +115,7 @@ def compare(call: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
 
 def comparison(call: Callable[[Any, Any], Any], sign: str) -> Callable[[Any, Any], Any]:
     space: dict[str, Any] = {"Scalar": Scalar, "SIMPLE": SIMPLE, "compare": compare, "call": call, "float64": float64}
-    exec(COMPARE.format(name=call.__name__, sign=sign), space)  # noqa: S102
+    exec(compile(COMPARE.format(name=call.__name__, sign=sign), GENERATED, "exec"), space)  # noqa: S102
     return space[call.__name__]  # type: ignore[no-any-return]
 
 
@@ -162,12 +162,14 @@ def augmented(op: Operation, expression: str, call: Callable[[Any, Any], Any], p
 
 
 def overloaded_inplace(call: Callable[..., Any], plain: Callable[..., Any], a: Any, b: Any, s: Any) -> Any:
+    if isinstance(a, Ref):  # a recorded number
+        return plain(a, b, s)
     method = getattr(type(a), f"__{call.__name__}__", None)
     if hasattr(method, "__code__"):
         r = of(method)(a, b)
         if r is not NotImplemented:
             return r
-    if method is None or isinstance(a, Ref) or hasattr(method, "__code__"):
+    if method is None or hasattr(method, "__code__"):
         return plain(a, b, s)
     return call(a, iterate(b))
 

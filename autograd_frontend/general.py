@@ -78,8 +78,11 @@ def unbound(op: Operation, call: Callable[..., Any], args: Any, kwargs: Any, err
         call(*[scratch(x) for x in args], **{k: scratch(x) for k, x in kwargs.items()})
         raise refuse(f"this form of {op.name} cannot be recorded: {error}", "Write it with functions that have a rule.")
     for x in (*args, *kwargs.values()):
-        if type(x) is ndarray:  # it may be written into (`overwrite_input=True`)
-            before_plain_write(x)
+        if type(x) is ndarray:  # it may be written into
+            if kwargs.get("overwrite_input"):
+                before_plain_write(x)
+            for t in ACTIVE:
+                t.protect(x)
     return call(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
 
 
@@ -104,7 +107,9 @@ def viewed(
         return emit(op, v, operands, attributes, site(), t)
     if overlaps(v):  # as a view of the cotangent, its entries would not be independent
         remember_spread(v, t)
-        return emit(op, v, operands, attributes, site(), t)
+        r = emit(op, v, operands, attributes, site(), t)
+        r.e = x.e
+        return r
     rest = [fixed(e) for e in given[1:]]
     named = {k: fixed(e) for k, e in named.items()} if named else named
     if args and args[0] is first:

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import eager, python
 from .callables import METHODS, TABLE, fill, of
-from .recording import depends, refuse, site
+from .recording import GENERATED, depends, refuse, site
 from .tape import Ref, Scalar, Tensor
 
 PLAIN_ATTRIBUTES = frozenset("shape ndim size dtype itemsize nbytes strides flags numerator denominator".split())
@@ -84,6 +84,29 @@ def bare(x: Any) -> Any:
     return type(x)([bare(e) for e in x]) if type(x) is list or type(x) is tuple else x
 
 
+def disguise(error: BaseException, floats: str) -> None:
+    """An error of the recorded function shows values, not handles: in its message, arguments and attributes. `floats`
+    is what recorded floats are."""
+    if isinstance(error, AttributeError) and isinstance(error.obj, Ref):
+        floats = named(error.obj.v)
+        error.obj = error.obj.v
+    if any([isinstance(x, Ref) for x in error.args]):
+        error.args = tuple([bare(x) for x in error.args])
+    for key, x in list(vars(error).items()):
+        if isinstance(x, Ref):
+            setattr(error, key, x.v)
+    if type(error) in (TypeError, AttributeError) and error.args and isinstance(error.args[0], str):
+        text = error.args[0].replace("'Scalar' object", f"'{floats}' object")
+        text = text.replace("'Tensor' object", f"'{floats if error.__class__ is AttributeError else 'numpy.ndarray'}' object")
+        error.args = (text, *error.args[1:])
+
+
+def named(x: Any) -> str:
+    """The type of a value as Python's messages call it."""
+    kind = type(x)
+    return f"numpy.{kind.__name__}" if isinstance(x, (np.ndarray, np.generic)) else kind.__name__
+
+
 def forward(name: str) -> Callable[..., Any]:
     def method(self: Ref, *args: Any) -> Any:
         return getattr(self.v, name)(*args)
@@ -94,7 +117,7 @@ def forward(name: str) -> Callable[..., Any]:
 def plain_property(name: str) -> property:
     """Shapes and the like are plain data, and asked for often."""
     space: dict[str, Any] = {}
-    exec(f"def get(self):\n    return self.v.{name}", space)  # noqa: S102
+    exec(compile(f"def get(self):\n    return self.v.{name}", GENERATED, "exec"), space)  # noqa: S102
     return property(space["get"])
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from .ops.block import RESULT, Operation
 from .ops.plain import FLOATS, PLAIN
-from .recording import ACTIVE, emit, lifted, site
+from .recording import ACTIVE, GENERATED, emit, lifted, site
 from .tape import Node, Pair, Ref, Scalar, Tape, Tensor, View, add_to, fitted, strong_zero, tensor
 
 ndarray, float64 = np.ndarray, np.float64
@@ -313,7 +313,7 @@ def scalar_sweep(op: Operation, *on: bool) -> Callable[[Scalar, Any], None]:
             again.append(f"   d{i} = rule{i}(PLAIN, g, {args})")
     ends = [f" n.{'ab'[i]}.g += d{i}" for i, used in enumerate(on) if used]
     space = SPACE | {f"rule{i}": rule.function for i, rule in enumerate(op.pulls)}
-    exec("\n".join(lines + again + ends), space)  # noqa: S102
+    exec(compile("\n".join(lines + again + ends), GENERATED, "exec"), space)  # noqa: S102
     f = space["f"]
     f.op = op.name
     return f  # type: ignore[no-any-return]
@@ -327,7 +327,7 @@ def back_of(op: Operation) -> Callable[[Any, Any], None]:
         args = "".join(f", {names[k]}" for k in rule.needs)
         text += BACK_ONE.format(place="ab"[i], i=i, args=args)
     space = SPACE | {f"rule{i}": rule.function for i, rule in enumerate(op.pulls)}
-    exec(text, space)  # noqa: S102
+    exec(compile(text, GENERATED, "exec"), space)  # noqa: S102
     return space["back"]  # type: ignore[no-any-return]
 
 
@@ -377,7 +377,7 @@ def two_operands(
         parts |= {"both_factors": keep.replace("\n", "\n    "), "left_factor": keep, "right_factor": keep}
     if op.back is None:
         op.back = back_of(op)
-    exec(TWO.format(**parts), space)  # noqa: S102
+    exec(compile(TWO.format(**parts), GENERATED, "exec"), space)  # noqa: S102
     return space[op.name + "_"]
 
 
@@ -397,5 +397,5 @@ def from_template(op: Operation, call: Any, general: Any, head: str, s: str, whe
         op.back = back_of(op)
         op.sweeps["scalar"] = scalar_sweep(op, True)
     space = SPACE | {"op": op, "call": call, "general": general, "scalar": op.sweeps["scalar"]}
-    exec((head + ONE).format(**parts), space)  # noqa: S102
+    exec(compile((head + ONE).format(**parts), GENERATED, "exec"), space)  # noqa: S102
     return space[op.name + "_"]

@@ -55,7 +55,7 @@ numpy.all numpy.allclose numpy.isclose numpy.array_equal numpy.sign numpy.floor 
 numpy.round numpy.around numpy.fix numpy.heaviside numpy.searchsorted numpy.digitize numpy.greater numpy.greater_equal
 numpy.less numpy.less_equal numpy.equal numpy.not_equal numpy.logical_and numpy.logical_or numpy.logical_not
 numpy.logical_xor numpy.signbit numpy.floor_divide numpy.zeros_like numpy.ones_like numpy.empty_like numpy.isscalar
-numpy.iscomplexobj numpy.isrealobj numpy.result_type numpy.argpartition numpy.nanargmax numpy.nanargmin
+numpy.imag numpy.iscomplexobj numpy.isrealobj numpy.result_type numpy.argpartition numpy.nanargmax numpy.nanargmin
 numpy.lexsort numpy.may_share_memory numpy.shares_memory numpy.broadcast_shapes numpy.can_cast
 math.floor math.ceil math.trunc math.isnan math.isinf math.isfinite math.isclose
 operator.floordiv operator.not_ operator.truth operator.lt operator.le operator.gt operator.ge operator.eq operator.ne
@@ -237,8 +237,8 @@ def rounded(x: Any, n: Any = None) -> Any:
     return round(value(x), value(n))
 
 
-def power(x: Any, y: Any, m: Any = None) -> Any:
-    return EAGER.pow(x, y, site()) if m is None else pow(value(x), value(y), value(m))
+def power(base: Any, exp: Any, mod: Any = None) -> Any:
+    return EAGER.pow(base, exp, site()) if mod is None else pow(value(base), value(exp), value(mod))
 
 
 def exact(number: Any) -> Callable[..., Any]:

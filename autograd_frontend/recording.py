@@ -21,6 +21,7 @@ from .tape import (
 
 ndarray, float64, _getframe = np.ndarray, np.float64, sys._getframe
 HERE = str(Path(__file__).parent)
+GENERATED = f"{HERE}/<generated>"  # where code that is written out says it comes from
 ACTIVE: list[Tape] = []  # tapes whose function is running, of all threads
 
 OPERANDS = frozenset({float, int, bool, float64, ndarray, Scalar, Tensor, complex, Fraction, Decimal, np.float32})
@@ -46,8 +47,7 @@ def is_ours(code: Any) -> bool:
     if is_program(code):
         THEIRS[id(code)] = code
         return False
-    name = code.co_filename
-    return bool(name.startswith(HERE) or name == "<string>")
+    return bool(code.co_filename.startswith(HERE))
 
 
 def refuse(reason: str, remedy: str = "", s: Any = None) -> RecordError:
@@ -109,6 +109,9 @@ def whole(ops: Any, g: Any) -> Any:
     return g
 
 
+HARMLESS = frozenset({int, float, str, bool, type(None), slice, float64, type, np.dtype, range})
+
+
 def settle(x: Any) -> Any:
     """An operand as the recording sees it: recorded where it depends on an input, plain otherwise."""
     kind = type(x)
@@ -120,10 +123,10 @@ def settle(x: Any) -> Any:
         from .callables import of
 
         return of(np.array)(x)
+    if kind not in HARMLESS and issubclass(kind, (list, tuple)) and depends(x):
+        return settle(list(x))
     return x
 
-
-HARMLESS = frozenset({int, float, str, bool, type(None), slice, float64, type, np.dtype, range})
 
 
 def depends(x: Any, depth: int = 6) -> bool:
@@ -159,6 +162,8 @@ def value(x: Any) -> Any:
                     changed = list(x)
                 changed[i] = v
         return x if changed is None else kind(changed)
+    if kind not in HARMLESS and issubclass(kind, (list, tuple)) and depends(x):  # NumPy sees a sequence
+        return [value(e) for e in x]
     return x
 
 
@@ -382,7 +387,7 @@ def read(x: Tensor, key: Any, s: Any) -> Any:
     g: Any = node("getitem", [], s, Gather)
     g.place, g.key = x.n, frozen(key)
     x.t.append(g)
-    return tensor(v, g, x.t)
+    return tensor(v, g, x.t, x.e)  # a part of a broadcast array is memory of the caller still
 
 
 def entry(v: Any, place: Any, key: Any, s: Any, t: Tape) -> Scalar:
@@ -494,6 +499,8 @@ def shared_memory(s: Any = None) -> RecordError:
 def before_write(x: Tensor, s: Any) -> None:
     """Everything that must hold before the memory of a recorded array changes."""
     v = x.v
+    if not v.flags.writeable:
+        raise ValueError("assignment destination is read-only")  # as NumPy says
     owner = v if v.base is None else owner_of(v)
     t = x.t
     if x.e and id(owner) not in t.adopted:
@@ -568,6 +575,8 @@ def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any,
     """An operation whose result is written into the recorded array `x` (`a += b`, `out=`): `call` does it."""
     t = x.t
     result: Any = x.v
+    if not result.flags.writeable:
+        raise ValueError("output array is read-only")
     if any(-1 in rule.needs for rule in op.pulls):  # stands for the result until there is one
         result = np.broadcast_to(np.empty((), x.v.dtype), x.v.shape)
     edges = edges_of(op, result, operands, attributes, t)

@@ -95,11 +95,21 @@ class Tape(list[Any]):
         self.adopted.clear()
         self.saves.clear()
         self.unseen.clear()
+        self.__class__ = Over
 
     def release(self) -> None:
         self.finish()
         self.exposed.clear()
         self.clear()
+
+
+class Over(Tape):
+    """The tape of a function that has returned: what is still computed from its values is not recorded."""
+
+    __slots__ = ()
+
+    def append(self, n: Any) -> None:
+        pass
 
 
 def owner_of(x: ndarray) -> Any:

@@ -21,9 +21,8 @@ from .devices import session
 from .errors import RecordError, RecordingClosed
 from .recording import ACTIVE, HERE, depends
 from .tape import Ref, Scalar, Tape, add_to, sweep
-from .trees import Box, enter, leave, ones, seed
+from .trees import HELD, Box, boxes_in, enter, leave, ones, seed, tail_outside
 
-assert handles
 SIMPLE = frozenset({type(None), float, int, np.ndarray, np.float64, list, dict, tuple, str, bool})
 LOCK = threading.Lock()
 CALM: list[Any] = [0, 0, (0, 0, 0)]  # how many are recording; recursion limit and collector's thresholds before
@@ -43,7 +42,7 @@ class Recording:
 
     def gradients(self, cotangent: Any, given: bool) -> list[Any]:
         """Sweep the tape backwards from a cotangent (ones unless `given`); the tape is released whatever happens."""
-        place = self.place
+        place, self.place = self.place, None
         try:
             if type(place) is Scalar and not given:
                 place.g += 1.0
@@ -51,10 +50,10 @@ class Recording:
                 c = cotangent if given else ones(place, self.value)
                 for ref, g in seed(place, self.value, c):
                     add_to(ref if type(ref) is Scalar else ref.n, g)
+            ref = place = None  # the last node holds on to all the others
             sweep(self.tape)
             return [part.gradient() for _, part in self.parts]
         finally:
-            self.place = None
             self.tape.release()
 
 
@@ -81,12 +80,12 @@ def run(fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wr
     calm()
     ACTIVE.append(tape)
     try:
-        value, place = leave(of(fn)(*entered, **named), tape)
-        for _, part in parts:
-            if type(part) is Box:
-                part.sync()
-        tidy(fn, args)
+        value, place = leave(of(fn)(*entered, **named), tape, definition(fn))
+        give_back(fn, args, parts, tape)
     except BaseException as error:
+        if not isinstance(error, RecordError):
+            give_back(fn, args, parts, tape)
+        handles.disguise(error, "numpy.float64" if tape.quiet else "float")
         tape.release()
         trim(error)
         raise
@@ -97,6 +96,15 @@ def run(fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wr
             ACTIVE[:] = [t for t in ACTIVE if t is not tape]
         resume()
     return Recording(tape, value, place, parts)
+
+
+def definition(fn: Any) -> Any:
+    """The site of the first line of a function."""
+    while not hasattr(fn, "__code__"):
+        fn = getattr(fn, "__func__", None) or getattr(fn, "func", None) or getattr(type(fn), "__call__", None)
+        if fn is None or isinstance(fn, types.WrapperDescriptorType):
+            return None
+    return (fn.__code__, 0)
 
 
 def calm() -> None:
@@ -126,17 +134,20 @@ def resume() -> None:
     LOCK.release()
 
 
-def tidy(fn: Any, args: Any) -> None:
-    """Recorded values that the function left in attributes of its arguments, or in the variables of the function
-    around it, become plain values."""
+def give_back(fn: Any, args: Any, parts: Any, tape: Tape) -> None:
+    """What the function did to its arguments is done to the caller's. Recorded values that it left in attributes of
+    theirs, or in the variables of the function around it, become plain values."""
+    boxes = boxes_in(parts)
+    for box in boxes:
+        box.sync(boxes, tape)
     for cell in getattr(fn, "__closure__", None) or ():
-        if cell != EMPTY and isinstance(cell.cell_contents, Ref):
-            cell.cell_contents = cell.cell_contents.v
+        if cell != EMPTY and isinstance(v := cell.cell_contents, HELD) and (new := tail_outside(v, tape)) is not v:
+            cell.cell_contents = new
     for x in (getattr(fn, "__self__", None), *args):
         if type(x) not in SIMPLE and hasattr(x, "__dict__") and not isinstance(x, (type, types.ModuleType, types.FunctionType)):
             for name, v in list(vars(x).items()):
-                if isinstance(v, Ref):
-                    object.__setattr__(x, name, v.v)
+                if isinstance(v, HELD) and (new := tail_outside(v, tape)) is not v:
+                    object.__setattr__(x, name, new)
 
 
 def trim(error: BaseException) -> None:
@@ -352,7 +363,7 @@ def record(fn: Callable[..., Any] | None = None, *, device: str = "cpu") -> Any:
     if isinstance(fn, Recorded):
         return fn.on(device)
     if isinstance(fn, staticmethod):
-        fn = fn.__func__
+        return staticmethod(record(fn.__func__, device=device))
     if not callable(fn) and not isinstance(fn, classmethod):
         raise TypeError(f"record takes a function, not {type(fn).__name__}")
     return Recorded(fn, device)

@@ -66,11 +66,7 @@ class Chosen:
     def record(self, args: Any, kwargs: dict[str, Any]) -> Recording:
         """Run and record; the parts of the recording are the chosen arguments, in their order."""
         fn = self.fn
-        if ACTIVE and (depends(args) or depends(kwargs)):
-            raise refuse(
-                "a derivative is taken inside a recorded function",
-                "Derivatives of derivatives are not recorded yet: write the inner derivative out.",
-            )
+        not_inside(args, kwargs)
         check_source(fn)
         places = self.places(args, kwargs)
         recording = run(fn, None, args, kwargs, places)
@@ -84,6 +80,14 @@ class Chosen:
                     raise TypeError(not_differentiable(fn, place, args[place] if type(place) is int else kwargs[place]))
             recording.parts = [(place, order[place]) for place in places]
         return recording
+
+
+def not_inside(args: Any, kwargs: Any) -> None:
+    if ACTIVE and (depends(args) or depends(kwargs)):
+        raise refuse(
+            "a derivative is taken inside a recorded function",
+            "Derivatives of derivatives are not recorded yet: write the inner derivative out.",
+        )
 
 
 def not_differentiable(fn: Any, place: Any, given: Any) -> str:
@@ -160,5 +164,6 @@ def grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callable
 
 def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], Any]]:
     """`value, pull = vjp(f, *args)`: `pull(cotangent)` is the gradient as `Result.pullback` gives it, once."""
+    not_inside(args, kwargs)
     result = (f if isinstance(f, Recorded) else Recorded(f))(*args, **kwargs)
     return result.value, result.pullback

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import gc
+import types
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -40,17 +42,19 @@ class Leaf:
 
 
 class Box:
-    """A container argument: the program got a copy that holds recorded values; `parts` are (key, Leaf or Box)."""
+    """A container argument: the program got a copy that holds recorded values; `parts` are (key, Leaf or Box).
+    `first` is the container as it was when the function was called."""
 
-    __slots__ = ("given", "copied", "parts", "entries")
+    __slots__ = ("given", "copied", "parts", "entries", "first")
 
     def __init__(self, given: Any, copied: Any, parts: list[tuple[Any, Any]]) -> None:
         self.given, self.copied, self.parts = given, copied, parts
         self.entries = entries_of(copied)
+        self.first = given if type(given) is tuple else copy.copy(given)
 
     def gradient(self) -> Any:
         """The same container with gradients, and None in place of what is not differentiable."""
-        x = self.given
+        x = self.first
         found = {key: part.gradient() for key, part in self.parts}
         if isinstance(x, dict):
             r = {key: found.get(key) for key in x}
@@ -63,18 +67,20 @@ class Box:
             object.__setattr__(r, field.name, found.get(field.name))
         return r
 
-    def sync(self) -> None:
-        """What the program did to its copy is done to the caller's container."""
-        for _, part in self.parts:
-            if type(part) is Box:
-                part.sync()
+    def sync(self, boxes: list[Box], t: Tape) -> None:
+        """What the program did to its copy is done to the caller's container, one of `boxes`."""
         now, before = entries_of(self.copied), self.entries
         if len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)):
             return
+        if sum([box.given is self.given for box in boxes]) > 1:
+            raise refuse(
+                f"a {type(self.given).__name__} is changed that is in the arguments twice",
+                "Pass a copy in one of the places.",
+            )
         originals = {id(part.ref if type(part) is Leaf else part.copied): part.given for _, part in self.parts}
 
         def back(v: Any) -> Any:
-            return originals.get(id(v), v.v if isinstance(v, Ref) else v)
+            return originals[id(v)] if id(v) in originals else outside(v, t)
 
         x = self.given
         if isinstance(x, dict):
@@ -84,8 +90,20 @@ class Box:
         elif isinstance(x, list):
             x[:] = [back(v) for v in self.copied]
         elif not isinstance(x, tuple):
-            for k, v in vars(self.copied).items():
+            now = state(self.copied)
+            for k, v in now.items():
                 object.__setattr__(x, k, back(v))
+            for k in [k for k in state(x) if k not in now]:
+                object.__delattr__(x, k)
+
+
+def boxes_in(parts: Any) -> list[Box]:
+    """The containers among the arguments, the inner ones first."""
+    found = []
+    for _, part in parts:
+        if type(part) is Box:
+            found += [*boxes_in(part.parts), part]
+    return found
 
 
 def entries_of(x: Any) -> list[Any]:
@@ -94,7 +112,49 @@ def entries_of(x: Any) -> list[Any]:
         return [e for pair in x.items() for e in pair]
     if isinstance(x, (list, tuple)):
         return list(x)
-    return [e for pair in sorted(vars(x).items()) for e in pair] if hasattr(x, "__dict__") else []
+    return [e for pair in sorted(state(x).items()) for e in pair]
+
+
+def state(x: Any) -> dict[str, Any]:
+    """The attributes of a dataclass, with slots or without."""
+    if hasattr(x, "__dict__"):
+        return vars(x)
+    return {f.name: getattr(x, f.name) for f in dataclasses.fields(x) if hasattr(x, f.name)}
+
+
+def outside(v: Any, t: Tape, depth: int = 6) -> Any:
+    """What the recorded function left in a place of the caller's, without handles. Lists and dicts stay the same
+    objects; an array that the recording needs as it is becomes a copy."""
+    if isinstance(v, Ref):
+        a = v.v
+        if type(a) is ndarray and not v.e:  # type: ignore[attr-defined]
+            t.catch_up()
+            return a.copy(order="K") if id(owner_of(a)) in t.saves else a
+        return a
+    kind = type(v)
+    if not depth or kind not in HELD:
+        return v
+    if kind is tuple:
+        return tuple([outside(e, t, depth - 1) for e in v]) if any([isinstance(e, HELD) for e in v]) else v
+    for k, e in list(enumerate(v) if kind is list else v.items()):
+        if isinstance(e, HELD):
+            v[k] = outside(e, t, depth - 1)
+    return v
+
+
+def tail_outside(v: Any, t: Tape) -> Any:
+    """The same for a value, or for the last entries of a list or dict: those that the function has added."""
+    if isinstance(v, Ref):
+        return outside(v, t)
+    if type(v) is list or type(v) is dict:
+        for k in range(len(v) - 1, -1, -1) if type(v) is list else list(reversed(v)):
+            if not isinstance(v[k], Ref):
+                break
+            v[k] = outside(v[k], t)
+    return v
+
+
+HELD = (Ref, list, dict, tuple)
 
 
 def rebuilt(x: Any, r: dict[Any, Any]) -> Any:
@@ -193,8 +253,9 @@ def enter_dataclass(x: Any, t: Tape) -> tuple[Any, Any]:
     return (copied, Box(x, copied, parts)) if parts else (x, None)
 
 
-def leave(x: Any, t: Tape, seen: set[int] | None = None) -> tuple[Any, Any]:
-    """A result as the caller gets it, and where the cotangents of its numbers go (None: nothing recorded in it)."""
+def leave(x: Any, t: Tape, s: Any, seen: set[int] | None = None) -> tuple[Any, Any]:
+    """A result of the function at the site `s` as the caller gets it, and where the cotangents of its numbers go (None:
+    nothing recorded in it)."""
     if type(x) is Scalar and x.t is t:
         return x.v, x
     x = settle(x) if type(x) is ndarray else x
@@ -207,28 +268,35 @@ def leave(x: Any, t: Tape, seen: set[int] | None = None) -> tuple[Any, Any]:
             if (type(x) is Tensor and x.e) or owner in t.saves or owner in seen:
                 v = v.copy(order="K")
             seen.add(owner)
+        if x.t is not t and x.t.live:
+            raise refuse(
+                "a derivative is taken inside a recorded function, and depends on its values",
+                "Derivatives of derivatives are not recorded yet: write the inner derivative out.",
+                s,
+            )
         return v, (x if x.t is t else None)
     seen = set() if seen is None else seen
     if isinstance(x, (list, tuple)):
-        pairs = [leave(v, t, seen) for v in x]
+        pairs = [leave(v, t, s, seen) for v in x]
         if all(a is b for (a, _), b in zip(pairs, x, strict=True)):
             return x, None
         items = [v for v, _ in pairs]
         y = type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
         return y, [place for _, place in pairs]
     if isinstance(x, dict):
-        found = {k: leave(v, t, seen) for k, v in x.items()}
-        if all(found[k][0] is x[k] for k in x):
+        found = {k: leave(v, t, s, seen) for k, v in x.items()}
+        if all(found[k][0] is x[k] and not isinstance(k, Ref) for k in x):
             return x, None
+        found = {k.v if isinstance(k, Ref) else k: pair for k, pair in found.items()}
         plain = {k: v for k, (v, _) in found.items()}
         return (plain if type(x) is dict else rebuilt(x, plain)), {k: place for k, (_, place) in found.items()}
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
-        return leave_dataclass(x, t, seen)
-    return leave_other(x)
+        return leave_dataclass(x, t, s, seen)
+    return leave_other(x, t, s)
 
 
-def leave_dataclass(x: Any, t: Tape, seen: set[int]) -> tuple[Any, Any]:
-    found = {f.name: leave(getattr(x, f.name), t, seen) for f in dataclasses.fields(x)}
+def leave_dataclass(x: Any, t: Tape, s: Any, seen: set[int]) -> tuple[Any, Any]:
+    found = {f.name: leave(getattr(x, f.name), t, s, seen) for f in dataclasses.fields(x)}
     if all(found[k][0] is getattr(x, k) for k in found):
         return x, None
     y = copy.copy(x)
@@ -237,18 +305,41 @@ def leave_dataclass(x: Any, t: Tape, seen: set[int]) -> tuple[Any, Any]:
     return y, {k: place for k, (_, place) in found.items()}
 
 
-def leave_other(x: Any) -> tuple[Any, Any]:
+def leave_other(x: Any, t: Tape, s: Any) -> tuple[Any, Any]:
     if hasattr(x, "__next__"):
-        raise refuse("the function returns an iterator, which would run after the recording", "Return a list.")
-    inside = vars(x).values() if hasattr(x, "__dict__") and not callable(x) else ()
-    if isinstance(x, (set, frozenset)):
-        inside = x  # type: ignore[assignment]
-    if any(isinstance(v, Ref) for v in inside):
+        raise refuse("the function returns an iterator, which would run after the recording", "Return a list.", s)
+    if type(x) not in ATOMS and holds_recorded(x):
         raise refuse(
             f"the function returns a {type(x).__name__} that holds recorded values",
             "Return its numbers in a tuple, a dict or a dataclass.",
+            s,
         )
     return x, None
+
+
+ATOMS = frozenset({float, int, bool, str, bytes, type(None), type, float64, ndarray, types.ModuleType})
+LOOKED_AT = 10_000
+
+
+def holds_recorded(x: Any) -> bool:
+    """Whether a recorded value can be reached from an object, among the first so many things in it."""
+    todo, seen = [x], {id(x)}
+    for y in todo:
+        if isinstance(y, Ref) or (type(y) is ndarray and settle(y) is not y):
+            return True
+        if len(todo) > LOOKED_AT:
+            return False
+        inside: Any = ()
+        if isinstance(y, types.FunctionType):
+            inside = (y.__closure__, y.__defaults__, y.__kwdefaults__)
+        elif type(y) not in ATOMS and not isinstance(y, type):
+            inside = gc.get_referents(y)
+        todo += [z for z in inside if type(z) not in SEALED and id(z) not in seen]
+        seen.update(map(id, inside))
+    return False
+
+
+SEALED = ATOMS - {ndarray}
 
 
 def seed(place: Any, x: Any, cotangent: Any, where: str = "the value") -> list[tuple[Any, Any]]:
@@ -266,8 +357,11 @@ def seed(place: Any, x: Any, cotangent: Any, where: str = "the value") -> list[t
             for pair in seed(p, v, c, f"{where}[{i}]")
         ]
     pairs = []
+    inside = isinstance(x, dict)
+    for k in cotangent if inside and isinstance(cotangent, dict) else ():
+        if k not in place:
+            raise ValueError(f"the cotangent of {where} has an entry {k!r}, which the value has not")
     for k, p in place.items():
-        inside = isinstance(x, dict)
         try:
             c = cotangent[k] if inside else getattr(cotangent, k)
         except (KeyError, AttributeError, TypeError, IndexError):

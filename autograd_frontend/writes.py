@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from .recording import (
     tape_of,
     value,
 )  # fmt: skip
-from .tape import Ref, Scalar, add_to, fitted
+from .tape import Ref, Scalar, Tensor, add_to, fitted
 
 ndarray = np.ndarray
 
@@ -49,21 +49,21 @@ def at(call: Callable[..., Any], sign: int) -> Callable[..., None]:
 
     def handle(a: Any, indices: Any, b: Any) -> None:
         s = site()
-        x, v, key = settle(a), settle(b), frozen(plain_key(indices))
+        x, key = settle(a), frozen(plain_key(indices))
+        v: Any = settle(b)
         t = tape_of((x, v))
         if t is None:
             before_plain_write(a, s)
             call(a, key, v)
             return
-        if not isinstance(x, Ref):
-            x = adopt(a, t, s)
-        before_write(x, s)
-        call(x.v, key, value(v))
-        if isinstance(v, Ref):
+        target: Any = adopt(a, t, s) if type(x) is ndarray else x
+        before_write(target, s)
+        call(target.v, key, value(v))
+        if type(v) is Scalar or type(v) is Tensor:
             w = v.v
-            scalar = type(v) is Scalar
-            fit = (None, None, False) if scalar else (getattr(w, "shape", ()), getattr(w, "dtype", None), False)
-            t.append(Scatter(x.n, key, v if scalar else v.n, fit, sign, s))
+            fit: Any = (getattr(w, "shape", ()), getattr(w, "dtype", None), False)
+            source, fit = (v, (None, None, False)) if type(v) is Scalar else (v.n, fit)  # type: ignore[union-attr]
+            t.append(Scatter(target.n, key, source, fit, sign, s))
 
     handle.__name__ = f"{call.__name__}_at"
     return handle
@@ -91,6 +91,35 @@ def write_flat(x: Any, positions: Any, v: Any, picks: Any = None) -> None:
         picks = np.arange(positions.size) if picks is None else picks
         v = EAGER.getitem(v if isinstance(v, Ref) else w, np.unravel_index(picks % w.size, w.shape), site())
     EAGER.store(v, x, np.unravel_index(positions, value(x).shape), site())
+
+
+class Flat:
+    """`x.flat` of a recorded array: its entries in C order, to read and to write."""
+
+    __slots__ = ("base",)
+
+    def __init__(self, base: Any) -> None:
+        self.base = base
+
+    def place(self, i: Any) -> Any:
+        v = self.base.v
+        return np.unravel_index(np.arange(v.size)[plain_key(i)], v.shape)
+
+    def __getitem__(self, i: Any) -> Any:
+        return EAGER.getitem(self.base, self.place(i), site())
+
+    def __setitem__(self, i: Any, v: Any) -> None:
+        write_flat(self.base, np.arange(self.base.v.size)[plain_key(i)], v)
+
+    def __len__(self) -> int:
+        return int(self.base.v.size)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+
+def flat(x: Any) -> Any:
+    return Flat(x) if isinstance(x, Ref) else x.flat
 
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
@@ -183,11 +212,15 @@ def fill(table: dict[Any, Any], methods: dict[str, Any]) -> None:
     """Enter these functions into the tables."""
     from .callables import handler
 
-    for f, recorded in (
+    pairs: tuple[tuple[Any, Any], ...] = (
         (np.copyto, copyto), (np.put, put), (np.place, place), (np.putmask, putmask),
         (np.fill_diagonal, fill_diagonal), (np.put_along_axis, put_along_axis),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for f, recorded in pairs:
         table[f] = writing(f, recorded)
+    methods["flat"] = flat
+    for method in (Flat.__getitem__, Flat.__setitem__):
+        table[method] = method
     methods["put"] = table[ndarray.put] = writing(ndarray.put, put)
     methods["fill"] = table[ndarray.fill] = writing(ndarray.fill, fill_with)
     table[np.add.at], table[np.subtract.at] = at(np.add.at, 1), at(np.subtract.at, -1)

@@ -90,13 +90,18 @@ def build(gen: Gen, scope: Scope, shape: Shape) -> Expr:
     lists = [v for v in scope.of("list") if v.shape == shape]
     if lists:
         gen.mark("array from list")
-        return Expr(f"np.array({gen.pick(lists).name})")
+        return Expr(f"np.array({exactly(gen.pick(lists))})")
     value = exprs.scalar(gen, scope, 1).text
     form = gen.pick(("np.full({0}, {1})", "({1} * np.ones({0}))", "(np.zeros({0}) + {1})", "({1} - np.eye({2}, {3}))"))
     if "eye" in form and len(shape) == 1:
         form = "({1} - np.arange({2}) / 4.0)"
     gen.mark("array from shape")
     return Expr(form.format(shape, value, *shape, *shape))
+
+
+def exactly(var: Var) -> str:
+    """`var`, cut to the length it is known by: a list that the program owns may have grown."""
+    return f"{var.name}[:{var.shape[0]}]" if var.kind == "list" and var.owned else var.name
 
 
 def elementwise(gen: Gen, scope: Scope, shape: Shape, depth: int) -> Expr:
@@ -212,7 +217,7 @@ def comprehended(gen: Gen, scope: Scope, shape: Shape, depth: int) -> Expr:
     sources = [v for v in sources if len(v.shape) == 1]
     t = gen.name("t")
     inside = scope.child()
-    where = gen.pick([v.name for v in sources] + [f"range({shape[0]})"])
+    where = gen.pick([exactly(v) for v in sources] + [f"range({shape[0]})"])
     if where.startswith("range"):
         text = exprs.scalar(gen, inside, depth).text + f" * (0.5 + {t})"
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from fractions import Fraction
 
@@ -22,7 +21,7 @@ C = np.linspace(-1.0, 2.0, 12).reshape(2, 3, 2) ** 3 + 0.1
 MASK = np.array([[True, False, True], [True, True, False]])
 NAN, INF = np.nan, np.inf
 MINE = [op for op in OPERATIONS.values() if op.pulls and op.pulls[0].function.__module__.rpartition(".")[2] in (
-    "reductions", "extremes", "statistics", "norms", "sorting", "scans", "curves")]  # fmt: skip
+    "reductions", "extremes", "statistics", "norms", "sorting", "scans", "curves", "ufuncs")]  # fmt: skip
 
 
 def check(f, *args, tolerance=1e-7):
@@ -54,6 +53,12 @@ def same(got, expected):
 AXES = (None, 0, 1, -1, (0, 1), (-1, 0), (2,), (0, 1, 2), ())
 FULL = [np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin]
 FULL += [np.nansum, np.nanmean, np.nanprod, np.nanmax, np.nanmin]
+
+
+def named(f):
+    return f.__name__  # without the address that `str` shows: every worker has to find the same tests
+
+
 SPREAD = [np.var, np.std, np.nanvar, np.nanstd]
 OTHERS = [np.ptp, np.median, np.sort, np.cumsum, np.cumprod, np.linalg.norm]
 OTHERS += [special.logsumexp, special.softmax, special.log_softmax]
@@ -64,7 +69,7 @@ REDUCE = [np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduc
 
 @pytest.mark.parametrize("axis", AXES, ids=str)
 @pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize("f", [*FULL, *SPREAD, *REDUCE, np.ptp, np.median, np.nanmedian], ids=str)
+@pytest.mark.parametrize("f", [*FULL, *SPREAD, *REDUCE, np.ptp, np.median, np.nanmedian], ids=named)
 def test_every_axis(f, axis, keepdims):
     if axis == () and f in (np.var, np.std, np.nanvar, np.nanstd, np.median, np.nanmedian):
         pytest.skip("constant, or refused by NumPy")
@@ -80,7 +85,7 @@ def test_methods_are_the_functions(name, axis):
 
 
 @pytest.mark.parametrize("axis", [None, 0, -1], ids=str)
-@pytest.mark.parametrize("f", [np.sum, np.mean, np.prod, np.nansum, np.nanmean, np.nanprod, *SPREAD], ids=str)
+@pytest.mark.parametrize("f", [np.sum, np.mean, np.prod, np.nansum, np.nanmean, np.nanprod, *SPREAD], ids=named)
 def test_where_leaves_the_others_exactly_zero(f, axis):
     (d,) = check(lambda x: f(x, axis=axis, where=MASK), M)
     assert not d[~MASK].any()
@@ -94,7 +99,7 @@ def test_where_and_initial_of_extremes(axis):
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1], ids=str)
-@pytest.mark.parametrize("f", [np.sum, np.prod, np.add.reduce, np.multiply.reduce, np.nansum, np.nanprod], ids=str)
+@pytest.mark.parametrize("f", [np.sum, np.prod, np.add.reduce, np.multiply.reduce, np.nansum, np.nanprod], ids=named)
 def test_initial_may_be_recorded(f, axis):
     check(lambda x, start: f(x, axis=axis, initial=start), M, 1.7)
 
@@ -124,7 +129,7 @@ def test_a_mask_changed_later_does_not_change_the_gradient():
 # sums and means
 
 
-@pytest.mark.parametrize("f", [np.sum, np.mean, np.max, np.prod, np.std, np.median, np.linalg.norm, np.ptp], ids=str)
+@pytest.mark.parametrize("f", [np.sum, np.mean, np.max, np.prod, np.std, np.median, np.linalg.norm, np.ptp], ids=named)
 def test_numbers_and_arrays_without_axes(f):
     for x in (np.array(1.5), 1.5, np.float64(1.5)):
         d = gradient(lambda x: f(x), x)
@@ -147,7 +152,7 @@ def test_empty_sums_have_empty_gradients():
         record(lambda x: np.max(x))(np.zeros(0))
 
 
-@pytest.mark.parametrize("f", [*FULL, *SPREAD, *REDUCE, *OTHERS], ids=str)
+@pytest.mark.parametrize("f", [*FULL, *SPREAD, *REDUCE, *OTHERS], ids=named)
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.longdouble])
 def test_other_floats_keep_their_type(f, dtype):
     if dtype is np.float16 and f is np.linalg.norm:
@@ -161,7 +166,7 @@ def test_other_floats_keep_their_type(f, dtype):
     np.testing.assert_allclose(d.astype(float), expected, rtol=0.05 if dtype is np.float16 else 1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("f", [np.sum, np.mean, np.prod, np.var, np.std, np.cumsum, np.cumprod, np.nansum], ids=str)
+@pytest.mark.parametrize("f", [np.sum, np.mean, np.prod, np.var, np.std, np.cumsum, np.cumprod, np.nansum], ids=named)
 def test_dtype_changes_the_value_and_not_the_gradient_type(f):
     x = V.astype(np.float32)
     result = record(lambda x: f(x, dtype=np.float64))(x)
@@ -172,7 +177,7 @@ def test_dtype_changes_the_value_and_not_the_gradient_type(f):
 OUTS = [np.sum, np.mean, np.prod, np.max, np.min, np.var, np.std, np.ptp, np.add.reduce, np.nansum, np.median]
 
 
-@pytest.mark.parametrize("f", OUTS, ids=str)
+@pytest.mark.parametrize("f", OUTS, ids=named)
 @pytest.mark.parametrize("recorded", [False, True])
 def test_out_is_recorded(f, recorded):
     def by_out(x):
@@ -297,7 +302,7 @@ def test_ptp_of_equal_entries_is_flat():
     same(gradient(lambda x: np.ptp(x), np.ones(3)), [0, 0, 0])
 
 
-@pytest.mark.parametrize("f", GAPS, ids=str)
+@pytest.mark.parametrize("f", GAPS, ids=named)
 @pytest.mark.parametrize("axis", [None, 0, 1], ids=str)
 def test_missing_numbers_have_no_influence(f, axis):
     gap = M.copy()
@@ -331,220 +336,13 @@ def test_running_maximum_shares_among_ties_so_far():
     check(lambda x: np.maximum.accumulate(x, axis=1), C)
 
 
-# variance
-
-
-def test_standard_deviation_zero_has_derivative_zero():
-    same(gradient(lambda x: np.std(x), np.ones(3)), [0, 0, 0])
-    same(gradient(lambda x: np.std(x) ** 2, np.ones(3)), [0, 0, 0])
-    d = record(lambda x: np.std(x, axis=1))(np.array([[1.0, 1.0], [1.0, 3.0]])).backward()
-    same(d, [[0, 0], [-0.5, 0.5]])
-
-
-@pytest.mark.parametrize("settings", [{"ddof": 1}, {"correction": 1}, {"axis": 1, "ddof": 1.5}])
-@pytest.mark.parametrize("f", SPREAD, ids=str)
-def test_degrees_of_freedom(f, settings):
-    check(lambda x: f(x, **settings), M)
-    check(lambda x: f(x, where=MASK, **settings), M)
-
-
-def test_a_given_mean_is_taken_as_it_is():
-    check(lambda x, m: np.var(x, axis=1, mean=m), M, np.array([[0.3], [0.5]]))
-    mean = np.mean(M, axis=1, keepdims=True)
-    d = record(lambda x: np.std(x, axis=1, mean=mean))(M).backward()
-    same(d, record(lambda x: np.std(x, axis=1))(M).backward())
-
-
-def test_without_freedom_the_derivative_is_nan_as_the_value():
-    with pytest.warns(RuntimeWarning):
-        result = record(lambda x: np.var(x, ddof=1))(np.array([2.0]))
-    assert np.isnan(result.value) and np.isnan(result.backward()).all()
-
-
-# norms
-
-
-def test_a_norm_at_the_origin_has_derivative_zero():
-    for ord in (None, 2, 1, INF, 3):
-        same(gradient(lambda x: np.linalg.norm(x, ord), np.zeros(3)), [0, 0, 0])
-    same(gradient(lambda x: np.linalg.norm(x), np.zeros((2, 2))), np.zeros((2, 2)))
-    for ord in (1, INF, 2, "nuc", "fro"):
-        same(gradient(lambda x: np.linalg.norm(x, ord), np.zeros((2, 2))), np.zeros((2, 2)))
-
-
-def test_a_squared_norm_is_smooth_at_the_origin():
-    same(gradient(lambda x: np.exp(-(np.linalg.norm(x) ** 2)), np.zeros(3)), [0, 0, 0])
-
-
-def test_a_zero_row_does_not_spoil_the_others():
-    x = np.array([[3.0, 4.0], [0.0, 0.0]])
-    same(record(lambda x: np.linalg.norm(x, axis=1))(x).backward(), [[0.6, 0.8], [0, 0]])
-
-
-def test_tied_largest_entries_of_a_norm_share():
-    same(gradient(lambda x: np.linalg.norm(x, INF), np.array([2.0, -2.0, 1.0])), [0.5, -0.5, 0])
-
-
-def test_a_zero_cotangent_of_a_norm_stays_zero_beside_infinity():
-    result = record(lambda x: np.linalg.norm(x, axis=1))(np.array([[INF, 1.0], [3.0, 4.0]]))
-    same(result.pullback(np.array([0.0, 1.0])), [[0, 0], [0.6, 0.8]])
-
-
-# softmax family
-
-
-def test_log_sum_exp_of_large_numbers():
-    d = gradient(lambda x: special.logsumexp(x), np.array([1000.0, 1001.0, 999.0]))
-    np.testing.assert_allclose(d, [0.24472847105479764, 0.6652409557748219, 0.09003057317038046], rtol=1e-14)
-    check(lambda x: special.logsumexp(x, axis=(0, 2), keepdims=True), C)
-    check(lambda x, b: special.logsumexp(x, axis=1, b=b), M, np.abs(M))
-    with pytest.raises(RecordError, match="return_sign"):
-        record(lambda x: special.logsumexp(x, return_sign=True)[0])(V)
-
-
-def test_log_softmax_does_not_cancel():
-    d = record(lambda x: special.log_softmax(x))(np.array([0.0, -40.0])).pullback(np.array([1.0, 0.0]))
-    np.testing.assert_allclose(d, [4.248354255291589e-18, -4.248354255291589e-18], rtol=1e-12)
-
-
-def test_softmax_of_every_axis():
-    for axis in (None, 0, -1, (0, 1)):
-        check(lambda x: special.softmax(x, axis=axis), C)
-        check(lambda x: special.log_softmax(x, axis=axis), C)
-
-
-# sorting
-
-
-def test_equal_entries_are_sorted_in_their_order():
-    g = np.array([1.0, 10.0, 100.0, 1000.0])
-    same(record(lambda x: np.sort(x))(np.array([2.0, 1.0, 2.0, 1.0])).pullback(g), [100, 1, 1000, 10])
-
-
-def test_sort_of_every_axis():
-    for axis in (0, 1, -1, None):
-        check(lambda x: np.sort(x, axis=axis), C)
-        check(lambda x: np.partition(x, 1, axis=axis), C)
-
-
-def test_sort_in_place():
+def test_a_mask_goes_with_out():
     def f(x):
-        y = x * 2.0
-        y.sort(axis=0)
-        return y[0] * 3.0
+        r = np.zeros(3)
+        np.sum(x, axis=0, out=r, where=MASK)
+        return r * r
 
     check(f, M)
-
-
-def test_nan_sorts_last():
-    g = np.array([1.0, 10.0, 100.0])
-    same(record(lambda x: np.sort(x))(np.array([NAN, 2.0, 1.0])).pullback(g), [100, 10, 1])
-
-
-def test_take_along_axis_adds_at_repeated_places():
-    k = np.array([[0, 0, -1], [1, 1, 1]])
-    same(record(lambda x: np.take_along_axis(x, k, axis=1))(M).backward(), [[2, 0, 1], [0, 3, 0]])
-    check(lambda x: np.take_along_axis(x, np.argsort(x, axis=0), 0), M)
-    check(lambda x: np.take_along_axis(x, np.array([5, 0, 5]), None), M)
-
-
-def test_quantiles_of_every_form():
-    for axis, keepdims in itertools.product((None, 0, -1, (0, 2)), (False, True)):
-        check(lambda x: np.quantile(x, 0.3, axis=axis, keepdims=keepdims), C)
-        check(lambda x: np.percentile(x, [20.0, 70.0], axis=axis, keepdims=keepdims), C)
-        check(lambda x, q: np.quantile(x, q, axis=axis), C, np.array([0.21, 0.72]))
-        check(lambda x: np.nanquantile(x, [0.2, 0.7], axis=axis), C)
-    gap = M.copy()
-    gap[0, 1] = NAN
-    for f, q in ((np.nanquantile, 0.3), (np.nanpercentile, 30.0)):
-        check(lambda x: f(np.where(np.isnan(gap), NAN, x), q, axis=1), M)
-    with pytest.raises(RecordError, match="linear"):
-        record(lambda x: np.quantile(x, 0.3, method="hazen"))(V)
-    assert record(lambda x: x.sum() + np.quantile(V, 0.3, method="hazen"))(V).backward().shape == V.shape
-
-
-def test_the_ends_of_a_quantile_are_the_extremes():
-    same(gradient(lambda x: np.quantile(x, 0.0), V), [0, 1, 0, 0])
-    same(gradient(lambda x: np.quantile(x, 1.0), V), [0, 0, 1, 0])
-    same(gradient(lambda x: np.median(x), np.array([1.0, 2.0, 2.0, 5.0])), [0, 0.5, 0.5, 0])
-
-
-# scans
-
-
-@pytest.mark.parametrize("axis", [None, 0, 1, -1], ids=str)
-def test_running_sums_and_products(axis):
-    for f in (np.cumsum, np.cumprod, np.nancumsum, np.nancumprod):
-        check(lambda x: f(x, axis=axis), C)
-    for name in ("cumsum", "cumprod"):
-        check(lambda x: getattr(x, name)(axis), C)
-    if axis is not None:
-        check(lambda x: np.add.accumulate(x, axis), C)
-        check(lambda x: np.multiply.accumulate(x, axis), C)
-
-
-def test_running_products_with_zeros_are_exact():
-    x = np.array([2.0, 0.0, 3.0, 0.0, 5.0])
-    d = record(lambda x: np.cumprod(x))(x).pullback(np.array([1.0, 10.0, 100.0, 1000.0, 10000.0]))
-    same(d, [1, 620, 0, 0, 0])
-
-
-def test_differences_of_every_form():
-    for n, axis in itertools.product((0, 1, 2, 3), (0, 1, -1)):
-        check(lambda x: np.diff(x, n, axis), C * 1.0)
-    check(lambda x, a, b: np.diff(x, prepend=a, append=b), V, 0.5, np.array([0.1, 0.3]))
-    check(lambda x, a, b: np.diff(x, 2, 0, a, b), M, np.ones((1, 3)), np.ones((2, 3)))
-
-
-def test_integrals_of_every_form():
-    check(lambda f: np.trapezoid(f), V)
-    check(lambda f, x: np.trapezoid(f, x), M, np.array([0.0, 0.3, 1.0]))
-    check(lambda f, x: np.trapezoid(f, x, axis=0), C, C + 1.0)
-    check(lambda f, h: np.trapezoid(f, dx=h, axis=1), C, 0.5)
-
-
-def test_interpolation_with_respect_to_everything():
-    x, xp = np.array([-1.0, 0.3, 2.0, 3.9, 7.0]), np.array([0.0, 1.0, 2.5, 4.0])
-    check(lambda x, xp, fp: np.interp(x, xp, fp), x, xp, V)
-    check(lambda x, xp, fp, a, b: np.interp(x, xp, fp, a, b), x, xp, V, 0.5, -0.5)
-    check(lambda x, fp: np.interp(x, xp, fp, period=4.7), x, V)
-    check(lambda x, fp: np.interp(x, [0.0, 1.0], fp), 0.3, np.array([1.0, 4.0]))
-
-
-def test_interpolation_at_the_knots_takes_the_piece_to_the_right():
-    d, e = gradient(lambda x, fp: np.interp(x, [0.0, 1.0, 2.0], fp), 1.0, np.array([0.0, 1.0, 5.0]))
-    assert d == 4.0
-    same(e, [0, 1, 0])
-    d, e = gradient(lambda x, fp: np.interp(x, [0.0], fp), 0.0, np.array([3.0]))
-    assert d == 0.0
-    same(e, [1])
-
-
-def test_convolutions_of_every_mode():
-    for (n, m), mode in itertools.product(((4, 3), (2, 5), (1, 1), (3, 3), (4, 2)), ("full", "same", "valid")):
-        check(lambda a, v: np.convolve(a, v, mode), np.arange(n) - 1.3, np.arange(m) * 0.7 + 0.1)
-        check(lambda a, v: np.correlate(a, v, mode), np.arange(n) - 1.3, np.arange(m) * 0.7 + 0.1)
-
-
-def test_polynomials_with_respect_to_both():
-    check(lambda p, x: np.polyval(p, x), V, M)
-    check(lambda p, x: np.polyval(p, x), V, 0.5)
-    check(lambda a, x: np.polyval([a, 1.0, a * a], x), 0.5, V)
-
-
-def test_traces():
-    for offset in (-1, 0, 1, 2):
-        check(lambda x: np.trace(x, offset), M)
-        check(lambda x: x.trace(offset, 2, 1), C)
-
-
-def test_gradients_of_samples():
-    check(lambda x: np.gradient(x), V)
-    check(lambda x: np.gradient(x, 0.5, edge_order=2), V)
-    check(lambda x: np.gradient(x, np.array([0.0, 0.5, 2.0, 2.2])), V)
-    check(lambda x: np.gradient(x, axis=1), C)
-    with pytest.raises(RecordError, match="axis"):
-        record(lambda x: np.gradient(x)[0])(M)
 
 
 # the adjoint identity

@@ -191,6 +191,18 @@ def test_a_write_below_a_broadcast_view_is_refused():
     faithful(gone, V)
 
 
+def test_a_broadcast_argument_is_saved_from_later_writes():
+    def f(x):
+        b = np.broadcast_to(x, (2, 6))
+        return b * b + b[0] * np.exp(b[1:, :]) + b.T[:, 0] * b[:, ::2][1, 0]
+
+    x = V.copy()
+    want = record(f)(x).backward()
+    result = record(f)(x)
+    x[:] = 9.0
+    assert oracle.same_bits(result.backward(), want)
+
+
 def test_a_broadcast_view_of_a_plain_array_that_becomes_recorded():
     def f(x):
         a = np.zeros(6)

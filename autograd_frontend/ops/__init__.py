@@ -19,5 +19,6 @@ from . import (
     sorting,
     special,
     statistics,
+    trigonometry,
     ufuncs,
 )  # fmt: skip

@@ -16,6 +16,8 @@ def axes_of(axis, ndim):
     """The axes as non-negative numbers."""
     if axis is None:
         return tuple(range(ndim))
+    if not ndim:  # NumPy reduces a number along axis 0 and -1
+        return ()
     return tuple([k % ndim for k in (axis if isinstance(axis, (tuple, list)) else (axis,))])
 
 

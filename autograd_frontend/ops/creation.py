@@ -228,7 +228,7 @@ class atleast_3d:
 
 
 def extent(shape):
-    return tuple(shape) if isinstance(shape, (list, tuple)) else (int(shape),)
+    return tuple([int(n) for n in np.atleast_1d(shape)])
 
 
 @operation("numpy.full")
@@ -258,8 +258,8 @@ class full_like:
     linear = True
 
     def bind(a, fill_value, dtype=None, order="K", subok=True, shape=None, **settings):
-        extent = np.shape(a) if shape is None else shape if isinstance(shape, tuple) else tuple(np.atleast_1d(shape))
-        return (fill_value,), {"extent": extent, "dtype": dtype or getattr(a, "dtype", float)}
+        size = np.shape(a) if shape is None else extent(shape)
+        return (fill_value,), {"extent": size, "dtype": dtype or getattr(a, "dtype", float)}
 
     def shape(x, extent, dtype):
         return Like(extent, np.dtype(dtype))

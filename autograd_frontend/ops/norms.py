@@ -36,7 +36,7 @@ def vector_slope(ops, a, y, ord, axes):
     """The derivative of a vector norm `y` (its axes kept) with respect to every entry."""
     if ord in (None, 2, "fro"):
         zero = y == 0
-        return ops.where(zero, 0, a / ops.where(zero, 1, y)) if zero.any() else a / y
+        return ops.where(zero, 0, a / ops.where(zero, 1, y)) if np.any(zero) else a / y
     if ord == 1:
         return ops.sign(a)
     if ord == 0:

@@ -5,9 +5,11 @@ Pullbacks select as well: what was not chosen gets exactly 0, whatever `g` is th
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
-from .block import Like, elementwise, operation
+from .block import Like, composed, elementwise, operation
 
 PAIRS = (([0.5, 1.5, -2.0], [2.0, -1.5, 0.5]), (1.5, 2.5), (2.0, [[1.0, 3.0], [0.5, -1.0]]))
 
@@ -223,3 +225,22 @@ class choose:
         return ops.where(ops.broadcast_to(k == i, g.shape), g, 0)
 
     samples = ((np.array([0, 1, 1]), [np.array([1.0, 2.0, 3.0]), np.array([0.5, -1.0, 2.0])]),)
+
+
+@composed("numpy.piecewise")
+def piecewise(of, x, condlist, funclist, *args, **kwargs):
+    x = of(np.asarray)(x)
+    single = np.isscalar(condlist) or (not isinstance(condlist[0], (list, np.ndarray)) and x.ndim != 0)
+    conditions = np.asarray([condlist] if single else condlist, dtype=bool)
+    if len(conditions) == len(funclist) - 1:
+        conditions = np.concatenate([conditions, ~np.any(conditions, axis=0, keepdims=True)], axis=0)
+    elif len(conditions) != len(funclist):
+        raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or one more are expected")
+    y = np.zeros(x.shape, x.dtype)
+    for condition, f in zip(conditions, funclist, strict=True):
+        part = x[condition]
+        if not callable(f):
+            of(operator.setitem)(y, condition, f)
+        elif part.size > 0:
+            of(operator.setitem)(y, condition, of(f)(part, *args, **kwargs))
+    return of(np.asarray)(y)

@@ -331,7 +331,9 @@ class view:
 
     views = linear = True
 
-    def bind(a):
+    def bind(a, dtype=None, type=None):
+        if dtype is not None or type is not None:
+            raise TypeError("it looks at the bits as another type; use x.astype(dtype)")
         return (a,), {}
 
     def shape(x):

@@ -7,7 +7,9 @@ import numpy as np
 from .block import Like, composed, operation
 from .reductions import CUBE, MATRIX, VECTOR
 
-OUTER = "add subtract multiply divide true_divide power float_power maximum minimum fmax fmin hypot arctan2 logaddexp mod"
+OUTER = (
+    "add subtract multiply divide true_divide power float_power maximum minimum fmax fmin hypot arctan2 logaddexp mod"
+)
 
 
 def outer(name):
