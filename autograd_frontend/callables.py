@@ -23,11 +23,24 @@ from .errors import RecordError
 from .general import any_operation, composition, write_out
 from .ops.block import COMPOSED, OPERATIONS, Operation, find
 from .recording import (
-    ACTIVE, HERE, HARMLESS, depends, emit, lifted, protect, refuse, settle, short, site, tape_of, value,
+    ACTIVE,
+    HARMLESS,
+    HERE,
+    depends,
+    emit,
+    lifted,
+    protect,
+    refuse,
+    settle,
+    short,
+    site,
+    tape_of,
+    value,
 )  # fmt: skip
 from .tape import Ref, pass_on
 
-ndarray, float64 = np.ndarray, np.float64
+ndarray = np.ndarray
+float64 = np.float64
 TABLE: dict[Any, Any] = {}
 METHODS: dict[str, Any] = {}  # of arrays, by name
 PROGRAMS: dict[int, tuple[Any, Any]] = {}  # id of a function -> (weak reference to it, its bound program)
@@ -77,7 +90,7 @@ def resolve(f: Any) -> Any:
         return of(f.__wrapped__)
     if late(f):
         return TABLE[f]
-    call = getattr(kind, "__call__", None)
+    call = getattr(kind, "__call__", None)  # noqa: B004  (the method itself is wanted)
     if type(call) is types.FunctionType and not library(kind.__module__):
         return types.MethodType(of(call), f)
     return guard(f)
@@ -161,6 +174,8 @@ def builtin(f: Any) -> Any:
         if not late(f):
             TABLE[f] = guard(f)
         return TABLE[f]
+    if isinstance(owner, types.GeneratorType):
+        return f
     if isinstance(owner, (list, dict, set, tuple, str, bytes)) or type(owner).__module__ == "collections":
         from .python import iterating
 
@@ -168,13 +183,14 @@ def builtin(f: Any) -> Any:
     return guard(f)
 
 
-def construct(cls: type) -> Any:
+def construct(cls: Any) -> Any:
     """A class: its `__init__` is rewritten; everything else about making an instance is Python's own."""
-    init = cls.__init__  # type: ignore[misc]
+    init = cls.__init__
     if cls is memoryview or cls is bytearray or cls.__module__ == "array":
         return guard(cls)
+    meta: Any = type(cls)
     plain = type(init) is not types.FunctionType or library(cls.__module__)
-    if plain or type(cls) is not type or cls.__new__ is not object.__new__ or init.__code__.co_filename == "<string>":
+    if plain or meta is not type or cls.__new__ is not object.__new__ or init.__code__.co_filename == "<string>":
         return cls if not library(cls.__module__) else guard(cls)
     if standard(cls.__module__):
         from .python import iterating

@@ -8,14 +8,20 @@ from typing import Any
 from .rewrite import place_of
 from .tape import Pair, Scalar
 
+SHOWN = 50  # rows of a tape, at its beginning and at its end
+
 
 def shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 200 else text[:197] + "..."
 
 
+def state_of(nodes: int | None) -> str:
+    return "closed" if nodes is None else f"open, {nodes} node{'s' * (nodes != 1)}"
+
+
 def result_text(value: Any, device: str, nodes: int | None) -> str:
-    state = "closed" if nodes is None else f"open, {nodes} nodes"
+    state = state_of(nodes)
     return f"<Result {shown(value)} on {device}, {state}>"
 
 
@@ -27,7 +33,7 @@ def table(rows: list[tuple[str, ...]], head: tuple[str, ...]) -> str:
 
 
 def result_html(value: Any, device: str, nodes: int | None) -> str:
-    state = "closed" if nodes is None else f"open, {nodes} nodes"
+    state = state_of(nodes)
     return table([("value", shown(value)), ("device", device), ("recording", state)], ("Result", ""))
 
 
@@ -60,18 +66,26 @@ class TapeView:
             numbers[id(n)] = str(i)
             place = place_of(n.s)
             inputs = ", ".join(numbers.get(id(x), getattr(x, "op", "?")) for x in inputs_of(n))
-            self.rows.append((str(i), operation_of(n, place.operation), inputs, place.name, str(place.line or ""), place.text.strip()))
+            line, text = str(place.line or ""), place.text.strip()
+            self.rows.append((str(i), operation_of(n, place.operation), inputs, place.name, line, text))
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __repr__(self) -> str:
-        rows = [self.head, *self.rows]
+        rows = [self.head, *self.some()]
         widths = [max(len(row[i]) for row in rows) for i in range(len(self.head))]
         return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 
     def _repr_html_(self) -> str:
-        return table(self.rows, self.head)
+        return table(self.some(), self.head)
+
+    def some(self) -> list[tuple[str, ...]]:
+        """All rows, or of a long tape the first and the last ones."""
+        if len(self.rows) <= 2 * SHOWN:
+            return self.rows
+        left_out = ("...", f"{len(self.rows) - 2 * SHOWN} more", "", "", "", "")
+        return [*self.rows[:SHOWN], left_out, *self.rows[-SHOWN:]]
 
 
 def name_inputs(numbers: dict[int, str], name: str, part: Any) -> None:
@@ -105,7 +119,8 @@ def root(x: Any) -> Any:
 def operation_of(n: Any, written: str) -> str:
     """The name of an operation: its own, or what the program calls it."""
     if type(n) is not Scalar:
-        return getattr(n.op, "name", n.op)
+        name: str = getattr(n.op, "name", n.op)
+        return name
     if isinstance(n.pb, str):
         return n.pb
     return getattr(n.f, "op", "") or written or "linear"

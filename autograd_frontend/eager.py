@@ -15,17 +15,32 @@ from typing import Any
 import numpy as np
 
 from .callables import of, overloaded
-from .ops import arithmetic as blocks
-from .ops import linalg
 from .operators import prefix, two_operands
-from .ops.block import Operation
+from .ops.block import OPERATIONS, Operation
 from .recording import (
-    ACTIVE, GENERATED, adopt, before_plain_write, depends, emit, into, lifted, plain_key, put, read, read_plain, refuse, settle,
-    site, tape_of, value, write,
+    ACTIVE,
+    GENERATED,
+    adopt,
+    before_plain_write,
+    depends,
+    emit,
+    into,
+    lifted,
+    plain_key,
+    put,
+    read,
+    read_plain,
+    refuse,
+    settle,
+    site,
+    tape_of,
+    value,
+    write,
 )  # fmt: skip
 from .tape import Ref, Scalar, Tensor
 
-ndarray, float64 = np.ndarray, np.float64
+ndarray = np.ndarray
+float64 = np.float64
 NUMBERS = (int, float, complex, np.generic, ndarray, list, tuple, str, bytes)
 
 COMPARE = """
@@ -206,8 +221,10 @@ def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
     elif kind is ndarray:
         if type(v) is Scalar:
             t = v.t
-            found = t.adopted.get(id(x)) if t.live else None
-            if found is not None and found[1] is not None and put(v, x, found[1], i, t, s):
+            found: Any = t.adopted.get(id(x)) if t.live else None
+            # not if there was an x.shape = ... since
+            known = found is not None and found[1] is not None and found[1].like[0] == x.shape
+            if known and put(v, x, found[1], i, t, s):
                 return
         y = lifted(x)
         if y is x and x.dtype != object:
@@ -274,18 +291,21 @@ class Eager:
     """The namespace a program is given as `ops`. It has no state: what is recorded where is in the values."""
 
     of = staticmethod(of)
-    getitem, store, iter, truth = map(staticmethod, (getitem, store, iterate, truth))
+    getitem = staticmethod(getitem)
+    store = staticmethod(store)
+    iter = staticmethod(iterate)
+    truth = staticmethod(truth)
     index = Index()
     invert = staticmethod(invert)
-    neg = staticmethod(prefix(blocks.neg, operator.neg, partial(unary, blocks.neg, operator.neg)))
-    pos = staticmethod(prefix(blocks.pos, operator.pos, partial(unary, blocks.pos, operator.pos)))
-    add = staticmethod(two_operands(blocks.add, "x + y", operator.add, binary, True))
-    sub = staticmethod(two_operands(blocks.sub, "x - y", operator.sub, binary, True))
-    mul = staticmethod(two_operands(blocks.mul, "x * y", operator.mul, binary, True))
-    div = staticmethod(two_operands(blocks.div, "x / y", operator.truediv, binary, True))
-    pow = staticmethod(two_operands(blocks.pow_, "x ** y", operator.pow, binary, True))
-    mod = staticmethod(two_operands(blocks.mod, "x % y", operator.mod, binary, True))
-    matmul = staticmethod(two_operands(linalg.matmul, "x @ y", operator.matmul, binary, True))
+    neg = staticmethod(prefix(OPERATIONS["neg"], operator.neg, partial(unary, OPERATIONS["neg"], operator.neg)))
+    pos = staticmethod(prefix(OPERATIONS["pos"], operator.pos, partial(unary, OPERATIONS["pos"], operator.pos)))
+    add = staticmethod(two_operands(OPERATIONS["add"], "x + y", operator.add, binary, True))
+    sub = staticmethod(two_operands(OPERATIONS["sub"], "x - y", operator.sub, binary, True))
+    mul = staticmethod(two_operands(OPERATIONS["mul"], "x * y", operator.mul, binary, True))
+    div = staticmethod(two_operands(OPERATIONS["div"], "x / y", operator.truediv, binary, True))
+    pow = staticmethod(two_operands(OPERATIONS["pow"], "x ** y", operator.pow, binary, True))
+    mod = staticmethod(two_operands(OPERATIONS["mod"], "x % y", operator.mod, binary, True))
+    matmul = staticmethod(two_operands(OPERATIONS["matmul"], "x @ y", operator.matmul, binary, True))
     floordiv = staticmethod(generic(None, operator.floordiv))
     lshift, rshift, bitand, bitor, bitxor = (
         staticmethod(generic(None, f))
@@ -295,13 +315,13 @@ class Eager:
         staticmethod(comparison(getattr(operator, f), sign))
         for f, sign in (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("eq", "=="), ("ne", "!="))
     )
-    iadd = staticmethod(augmented(blocks.add, "x + y", operator.iadd, add))
-    isub = staticmethod(augmented(blocks.sub, "x - y", operator.isub, sub))
-    imul = staticmethod(augmented(blocks.mul, "x * y", operator.imul, mul))
-    idiv = staticmethod(augmented(blocks.div, "x / y", operator.itruediv, div))
-    ipow = staticmethod(augmented(blocks.pow_, "x ** y", operator.ipow, pow))
-    imod = staticmethod(augmented(blocks.mod, "x % y", operator.imod, mod))
-    imatmul = staticmethod(inplace(linalg.matmul, operator.imatmul, matmul))
+    iadd = staticmethod(augmented(OPERATIONS["add"], "x + y", operator.iadd, add))
+    isub = staticmethod(augmented(OPERATIONS["sub"], "x - y", operator.isub, sub))
+    imul = staticmethod(augmented(OPERATIONS["mul"], "x * y", operator.imul, mul))
+    idiv = staticmethod(augmented(OPERATIONS["div"], "x / y", operator.itruediv, div))
+    ipow = staticmethod(augmented(OPERATIONS["pow"], "x ** y", operator.ipow, pow))
+    imod = staticmethod(augmented(OPERATIONS["mod"], "x % y", operator.imod, mod))
+    imatmul = staticmethod(inplace(OPERATIONS["matmul"], operator.imatmul, matmul))
     ifloordiv = staticmethod(inplace(None, operator.ifloordiv, floordiv))
     ilshift = staticmethod(inplace(None, operator.ilshift, lshift))
     irshift = staticmethod(inplace(None, operator.irshift, rshift))

@@ -9,8 +9,21 @@ import numpy as np
 
 from .ops.block import OPERATIONS, Operation
 from .recording import (
-    ACTIVE, adopt, before_plain_write, depends, emit, into, overlaps, refuse, remember_spread, settle, shares, site, tape_of,
-    value, view_of,
+    ACTIVE,
+    adopt,
+    before_plain_write,
+    depends,
+    emit,
+    into,
+    overlaps,
+    refuse,
+    remember_spread,
+    settle,
+    shares,
+    site,
+    tape_of,
+    value,
+    view_of,
 )  # fmt: skip
 from .tape import Ref, Scalar, Tensor, View
 
@@ -137,7 +150,7 @@ def write_out(op: Any, call: Any, operands: Any, attributes: Any, args: Any, kwa
     if "out" in plain:
         plain["out"] = value(out)
     given = [value(x) for x in args]
-    if isinstance(x, Ref):
+    if isinstance(x, Tensor):
         if op.elementwise and plain.get("where", True) is not True:
             raise refuse(f"{op.name} cannot be recorded with out= and where= together", "Use np.where.", s)
         tape_of((*operands, x))

@@ -44,6 +44,19 @@ def attribute(self: Ref, name: str) -> Any:
     )
 
 
+IN_PLACE = {"shape": "x = x.reshape(shape)", "flat": "x[...] = value", "dtype": "x.astype(dtype)", "strides": "a view"}
+
+
+def changed(name: str, self: Ref, value: Any) -> None:
+    """`x.name = value`."""
+    if self.t.live and type(self.v) is np.ndarray:
+        if name == "real":
+            return eager.store(value, self, Ellipsis, site())
+        if name in IN_PLACE:
+            raise refuse(f"{name} of a recorded array is set", f"Write {IN_PLACE[name]} instead.")
+    return setattr(self.v, name, value)  # AttributeError, as without recording
+
+
 def iterate(self: Ref) -> Iterator[Any]:
     if not isinstance(self.v, np.ndarray) or self.v.ndim == 0:
         return iter(self.v)  # TypeError, as without recording
@@ -90,14 +103,15 @@ def disguise(error: BaseException, floats: str) -> None:
     if isinstance(error, AttributeError) and isinstance(error.obj, Ref):
         floats = named(error.obj.v)
         error.obj = error.obj.v
-    if any([isinstance(x, Ref) for x in error.args]):
+    if any(isinstance(x, Ref) for x in error.args):
         error.args = tuple([bare(x) for x in error.args])
     for key, x in list(vars(error).items()):
         if isinstance(x, Ref):
             setattr(error, key, x.v)
     if type(error) in (TypeError, AttributeError) and error.args and isinstance(error.args[0], str):
         text = error.args[0].replace("'Scalar' object", f"'{floats}' object")
-        text = text.replace("'Tensor' object", f"'{floats if error.__class__ is AttributeError else 'numpy.ndarray'}' object")
+        arrays = floats if error.__class__ is AttributeError else "numpy.ndarray"
+        text = text.replace("'Tensor' object", f"'{arrays}' object")
         error.args = (text, *error.args[1:])
 
 
@@ -142,9 +156,10 @@ def install() -> None:
     for kind in (np.ndarray, np.float64, float, Fraction, Decimal):
         for name in dir(kind):
             if not name.startswith("_"):
-                setattr(Ref, name, property(functools.partial(attribute, name=name)))
+                change = functools.partial(changed, name)
+                setattr(Ref, name, property(functools.partial(attribute, name=name), change))
     for name in PLAIN_ATTRIBUTES:
-        setattr(Ref, name, plain_property(name))
+        setattr(Ref, name, plain_property(name).setter(functools.partial(changed, name)))
     eager.dunders()
 
 

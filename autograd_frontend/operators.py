@@ -18,7 +18,8 @@ from .ops.plain import FLOATS, PLAIN
 from .recording import ACTIVE, GENERATED, emit, lifted, site
 from .tape import Node, Pair, Ref, Scalar, Tape, Tensor, View, add_to, fitted, strong_zero, tensor
 
-ndarray, float64 = np.ndarray, np.float64
+ndarray = np.ndarray
+float64 = np.float64
 
 
 def quiet(t: Tape) -> bool:
@@ -37,7 +38,8 @@ SPACE: dict[str, Any] = {
     "quiet": quiet, "noted": noted,
     "Scalar": Scalar, "Tensor": Tensor, "Pair": Pair, "Node": Node, "View": View, "ndarray": ndarray,
     "float64": float64, "ACTIVE": ACTIVE, "PLAIN": PLAIN, "FLOATS": FLOATS, "emit": emit, "tensor": tensor,
-    "site": site, "lifted": lifted, "fitted": fitted, "strong_zero": strong_zero, "add_to": add_to, "vdot": np.vdot, "add": np.add, "_getframe": sys._getframe, "errstate": np.errstate,
+    "site": site, "lifted": lifted, "fitted": fitted, "strong_zero": strong_zero, "add_to": add_to,
+    "vdot": np.vdot, "add": np.add, "_getframe": sys._getframe, "errstate": np.errstate,
 }  # fmt: skip
 
 TWO = """

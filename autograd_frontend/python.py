@@ -24,10 +24,11 @@ from .ops.block import OPERATIONS
 from .recording import ACTIVE, depends, emit, handle, recordable, refuse, settle, site, tape_of, value
 from .tape import Ref, Scalar, Tensor
 
-ndarray, float64 = np.ndarray, np.float64
+ndarray = np.ndarray
+float64 = np.float64
 
 # Looked up and called as they are: they neither compute with a value nor run over an array.
-AS_IS = (
+AS_IS: tuple[Any, ...] = (
     range, len, isinstance, issubclass, callable, hasattr, getattr, setattr, delattr, id, hash, repr, str, print,
     format, slice, next, object, property, staticmethod, classmethod, super, bytes, input, chr, ord, dict,
     type(None), Exception, ValueError, RuntimeError, ArithmeticError, ZeroDivisionError, KeyError,
@@ -38,7 +39,7 @@ AS_IS = (
 )  # fmt: skip
 
 # These run over their arguments and may call functions among them.
-OVER = (
+OVER: tuple[Any, ...] = (
     sorted, list, tuple, set, frozenset, iter, zip, enumerate, map, filter, reversed, any, all, functools.reduce,
     itertools.accumulate, itertools.starmap, itertools.chain, itertools.islice, itertools.product, itertools.repeat,
     itertools.combinations, itertools.permutations, itertools.takewhile, itertools.dropwhile, itertools.groupby,
@@ -61,7 +62,8 @@ math.floor math.ceil math.trunc math.isnan math.isinf math.isfinite math.isclose
 operator.floordiv operator.not_ operator.truth operator.lt operator.le operator.gt operator.ge operator.eq operator.ne
 """
 DATA_METHODS = (
-    "argmax argmin argsort argpartition any all nonzero searchsorted round is_integer tobytes __len__ __array_interface__"
+    "argmax argmin argsort argpartition any all nonzero searchsorted round is_integer tobytes __len__ "
+    "__array_interface__"
 )
 CAST = """numpy.float64 numpy.float32 numpy.float16 numpy.longdouble"""
 
@@ -97,7 +99,8 @@ def getter(f: Any) -> Callable[..., Any]:
         return lambda x: f(settle(x) if type(x) is ndarray else x)
     from .callables import of
 
-    make, (name, *args) = f.__reduce__()  # keywords are in a partial
+    reduced: Any = f.__reduce__()
+    make, (name, *args) = reduced  # keywords are in a partial
     kwargs = getattr(make, "keywords", {})
     if not isinstance(name, str):
         name, *args = make.args
@@ -112,7 +115,7 @@ def copied(x: Any) -> Any:
 def copied_deeply(x: Any, memo: Any = None) -> Any:
     """`copy.deepcopy(x)`: arrays that hold recorded values are copied as such, wherever they are in `x`."""
     memo = {} if memo is None else memo
-    if any([t.adopted for t in ACTIVE]):
+    if any(t.adopted for t in ACTIVE):
         for found in arrays_in(x):
             y = settle(found)
             if y is not found:
@@ -202,7 +205,7 @@ def total(items: Any, /, start: Any = 0) -> Any:
         t = tape_of(recorded)
         assert t is not None
         v = sum([value(x) for x in items], value(start))
-        edges = [[x if type(x) is Scalar else x.n, one, None, []] for x in recorded]
+        edges: list[Any] = [[x.n if type(x) is Tensor else x, one, None, []] for x in recorded]
         return handle("sum", v, edges, site(), t) if recordable(v) else v
     return functools.reduce(EAGER.add, items, start)
 
@@ -249,9 +252,10 @@ def exact(number: Any) -> Callable[..., Any]:
             return number(*args, **kwargs)
         if len(args) == 1 and type(value(args[0])) is number:
             return args[0]
-        if number is Fraction and len(args) == 2 and all([type(value(x)) in (int, Fraction) for x in args]):
+        if number is Fraction and len(args) == 2 and all(type(value(x)) in (int, Fraction) for x in args):
             return EAGER.div(args[0], args[1], site())
-        raise refuse(f"{number.__name__} cannot be recorded of another type of number", "Convert the arguments outside.")
+        reason = f"{number.__name__} cannot be recorded of another type of number"
+        raise refuse(reason, "Convert the arguments outside.")
 
     call.__name__ = number.__name__
     return call
@@ -308,7 +312,8 @@ def fill(table: dict[Any, Any], methods: dict[str, Any]) -> None:
     }  # fmt: skip
     table.update(operators)
     table.update({
-        Fraction: exact(Fraction), Decimal: exact(Decimal), copy.copy: copied, copy.deepcopy: copied_deeply, float: to_float, int: to_int, bool: truth, complex: to_complex, builtins.type: kind_of, sum: total,
+        Fraction: exact(Fraction), Decimal: exact(Decimal), copy.copy: copied, copy.deepcopy: copied_deeply,
+        float: to_float, int: to_int, bool: truth, complex: to_complex, builtins.type: kind_of, sum: total,
         math.fsum: over(reductions.exact_sum), math.prod: over(reductions.exact_product),
         round: rounded, pow: power, divmod: div_mod, min: minmax(min), max: minmax(max),
         np.vectorize: isnt_vectorize, np.fromiter: refused(np.fromiter, "Write np.array([...])."),

@@ -16,10 +16,23 @@ from .errors import Place, RecordError
 from .ops.block import LIKE, RESULT, Like, Operation, like
 from .rewrite import is_program, place_of
 from .tape import (
-    Node, Ref, Scalar, stored, Tape, Tensor, View, node, view, owner_of, repeats, sweep_edges, tensor,
+    Node,
+    Ref,
+    Scalar,
+    Tape,
+    Tensor,
+    View,
+    node,
+    owner_of,
+    repeats,
+    stored,
+    sweep_edges,
+    tensor,
+    view,
 )  # fmt: skip
 
-ndarray, float64, _getframe = np.ndarray, np.float64, sys._getframe
+ndarray = np.ndarray
+float64, _getframe = np.float64, sys._getframe
 HERE = str(Path(__file__).parent)
 GENERATED = f"{HERE}/<generated>"  # where code that is written out says it comes from
 ACTIVE: list[Tape] = []  # tapes whose function is running, of all threads
@@ -74,7 +87,7 @@ def lifted(x: Any) -> Any:
                         "an array is used whose memory was written through an argument that is a view of it",
                         "Pass the whole array, or a copy of the part.",
                     )
-                if x is owner:
+                if x is owner and (n.like is None or n.like[0] == x.shape):  # else: x.shape = (m, n)
                     return tensor(x, n, t, True)
                 return spread(x, n, owner, t) if overlaps(x) else tensor(x, place_in(n, owner, x), t, True)
     return x
@@ -126,7 +139,6 @@ def settle(x: Any) -> Any:
     if kind not in HARMLESS and issubclass(kind, (list, tuple)) and depends(x):
         return settle(list(x))
     return x
-
 
 
 def depends(x: Any, depth: int = 6) -> bool:
@@ -336,6 +348,8 @@ class Gather(Node):
     """A read through an index that copies: its cotangent is added to the entries that were read."""
 
     __slots__ = ("place", "key")
+    place: Any
+    key: Any
 
     def sweep(self) -> None:
         if self.g is not None:
@@ -446,10 +460,10 @@ def plain_key(key: Any) -> Any:
     return key.v if isinstance(key, Ref) else key
 
 
-def adopt(x: ndarray, t: Tape, s: Any) -> Tensor:
+def adopt(x: Any, t: Tape, s: Any) -> Tensor:
     """A recorded value is about to be stored into a plain array: from here on its memory is recorded."""
     if t.adopted or len(ACTIVE) != 1:
-        found = lifted(x)
+        found: Tensor = lifted(x)
         if found is not x:
             return found
     owner = owner_of(x)
@@ -467,6 +481,7 @@ def adopt(x: ndarray, t: Tape, s: Any) -> Tensor:
             "Store into an array of its own, for instance a copy.",
             s,
         )
+    t.quiet = True
     n = node("memory", [], s)
     n.like = (owner.shape, owner.dtype, owner.strides)
     t.adopted[id(owner)] = (owner, n)
@@ -551,13 +566,13 @@ def write(v: Any, x: Tensor, key: Any, s: Any) -> None:
     before_write(x, s)
     x.v[key] = w
     fit: Any = None
-    if type(v) is Scalar:
-        place: Any = v
+    if type(v) is Tensor:
+        place: Any = v.n
+        fit = (w.shape, w.dtype, False) if hasattr(w, "dtype") else ((), None, False)
+    else:
+        place = v
         if type(region) is not float64:
             fit = (None, None, False)
-    else:
-        place = v.n
-        fit = (w.shape, w.dtype, False) if hasattr(w, "dtype") else ((), None, False)
     stored(x.t, x.n, frozen(key), place, fit, s)
 
 
@@ -571,7 +586,7 @@ def same_memory(a: ndarray, b: ndarray) -> bool:
     )
 
 
-def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any, x: Tensor, s: Any) -> None:
+def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any, x: Any, s: Any) -> None:
     """An operation whose result is written into the recorded array `x` (`a += b`, `out=`): `call` does it."""
     t = x.t
     result: Any = x.v

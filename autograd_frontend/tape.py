@@ -23,7 +23,8 @@ import numpy as np
 
 from .ops.plain import PLAIN, quiet_sum
 
-ndarray, float64, vdot, add = np.ndarray, np.float64, np.vdot, np.add
+ndarray = np.ndarray
+float64, vdot, add = np.float64, np.vdot, np.add
 
 
 class Tape(list[Any]):
@@ -37,7 +38,7 @@ class Tape(list[Any]):
         self.saves: dict[int, list[Any]] = {}  # owner of memory (id) -> saved operands that lie in it
         self.unseen: list[Any] = []  # nodes whose saved operands are not in `saves` yet
         self.exposed: list[Any] = []  # saved operands in memory that the caller can write into
-        self.adopted: dict[int, tuple[ndarray, Node]] = {}  # plain arrays that hold recorded values
+        self.adopted: dict[int, tuple[ndarray, Any]] = {}  # plain arrays that hold recorded values
         self.leaves: list[Any] = []
         self.owners: set[int] = set()  # memory of the arguments
         self.shared: set[int] = set()  # memory that two arguments share
@@ -98,7 +99,8 @@ class Tape(list[Any]):
         self.__class__ = Over
 
     def release(self) -> None:
-        self.finish()
+        if self.live:
+            self.finish()
         self.exposed.clear()
         self.clear()
 
@@ -112,10 +114,13 @@ class Over(Tape):
         pass
 
 
-def owner_of(x: ndarray) -> Any:
+def owner_of(x: Any) -> Any:
     """The array (or foreign buffer) whose memory `x` looks at."""
     while type(x) is ndarray and x.base is not None:
         x = x.base
+    if type(x) is memoryview:
+        y: Any = x.obj
+        return owner_of(y) if type(y) is ndarray else x
     return x
 
 
@@ -125,7 +130,7 @@ class Ref:
     __slots__ = ()
     v: Any
     t: Tape
-    __class__ = property(lambda self: type(self.v))  # type: ignore[assignment]  # isinstance sees the value's type
+    __class__ = property(lambda self: type(self.v))  # isinstance sees the value's type
 
 
 class Scalar(Ref):
@@ -153,7 +158,6 @@ class Tensor(Ref):
     e: bool
 
 
-
 def tensor(v: Any, n: Any, t: Tape, e: bool = False) -> Tensor:
     x = Tensor()
     x.v = v
@@ -174,6 +178,9 @@ class Node:
 
     g: Any
     own: int
+    edges: Any
+    s: Any
+    op: Any
     like: Any
 
     def sweep(self) -> None:
@@ -182,7 +189,7 @@ class Node:
             self.g = None
             pass_on(self.edges, g)
 
-    def mirror(self) -> ndarray:
+    def mirror(self) -> Any:
         """The cotangent as writable memory laid out as the value is."""
         if self.own != 2:
             m = mirror_like(*self.like)
@@ -253,7 +260,7 @@ class View:
     kwargs: Any
     m: Any
 
-    def mirror(self) -> ndarray:
+    def mirror(self) -> Any:
         m: Any = self.m
         if m is None:
             chain, n = [self], self.parent  # no recursion: `x = x[1:]` in a loop makes a long one
@@ -473,7 +480,24 @@ def sweep(tape: Tape) -> None:
         with np.errstate(all="ignore"):
             run_back(tape)
     else:
-        run_back(tape)
+        run_floats_back(tape)
+
+
+def run_floats_back(tape: Tape) -> None:
+    """The same for Python floats alone, whose nodes hold nothing worth releasing early."""
+    for n in reversed(tape):
+        g = n.g
+        if g:
+            f = n.f
+            if f is None:
+                a = n.a
+                a.g += g * n.pa
+                b = n.b
+                if b is not None:
+                    b.g += g * n.pb
+            else:
+                f(n, g)
+    tape.clear()
 
 
 def run_back(tape: Tape) -> None:

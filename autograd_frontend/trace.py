@@ -20,14 +20,16 @@ from .callables import of
 from .devices import session
 from .errors import RecordError, RecordingClosed
 from .recording import ACTIVE, HERE, depends
-from .tape import Ref, Scalar, Tape, add_to, sweep
+from .tape import Scalar, Tape, add_to, sweep
 from .trees import HELD, Box, boxes_in, enter, leave, ones, seed, tail_outside
 
 SIMPLE = frozenset({type(None), float, int, np.ndarray, np.float64, list, dict, tuple, str, bool})
+FLAT = frozenset({float, int, np.ndarray, np.float64, str, bool, type(None)})
 LOCK = threading.Lock()
 CALM: list[Any] = [0, 0, (0, 0, 0)]  # how many are recording; recursion limit and collector's thresholds before
 PATIENCE = 100_000
 EMPTY = types.CellType()
+NO_ARGUMENTS = (type, types.ModuleType, types.FunctionType)  # their attributes are no part of an argument
 HEADROOM = 50  # frames of ours at the deepest point of a recursion
 TRACEBACK = "AUTOGRAD_FRONTEND_TRACEBACK"
 
@@ -77,10 +79,13 @@ def run(fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wr
                 parts.append((k, part))
     if not parts:
         raise TypeError(nothing_to_differentiate(fn, args, kwargs))
-    calm()
     ACTIVE.append(tape)
     try:
-        value, place = leave(of(fn)(*entered, **named), tape, definition(fn))
+        value = of(fn)(*entered, **named)
+        if type(value) is Scalar and value.t is tape:
+            value, place = value.v, value
+        else:
+            value, place = leave(value, tape, definition(fn))
         give_back(fn, args, parts, tape)
     except BaseException as error:
         if not isinstance(error, RecordError):
@@ -94,14 +99,14 @@ def run(fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wr
             ACTIVE.clear()
         else:
             ACTIVE[:] = [t for t in ACTIVE if t is not tape]
-        resume()
     return Recording(tape, value, place, parts)
 
 
 def definition(fn: Any) -> Any:
     """The site of the first line of a function."""
     while not hasattr(fn, "__code__"):
-        fn = getattr(fn, "__func__", None) or getattr(fn, "func", None) or getattr(type(fn), "__call__", None)
+        call = getattr(type(fn), "__call__", None)  # noqa: B004  (the method itself is wanted)
+        fn = getattr(fn, "__func__", None) or getattr(fn, "func", None) or call
         if fn is None or isinstance(fn, types.WrapperDescriptorType):
             return None
     return (fn.__code__, 0)
@@ -137,6 +142,12 @@ def resume() -> None:
 def give_back(fn: Any, args: Any, parts: Any, tape: Tape) -> None:
     """What the function did to its arguments is done to the caller's. Recorded values that it left in attributes of
     theirs, or in the variables of the function around it, become plain values."""
+    if type(fn) is types.FunctionType and fn.__closure__ is None:
+        for x in args:
+            if type(x) not in FLAT:
+                break
+        else:
+            return  # numbers and arrays have nothing to give back
     boxes = boxes_in(parts)
     for box in boxes:
         box.sync(boxes, tape)
@@ -144,7 +155,7 @@ def give_back(fn: Any, args: Any, parts: Any, tape: Tape) -> None:
         if cell != EMPTY and isinstance(v := cell.cell_contents, HELD) and (new := tail_outside(v, tape)) is not v:
             cell.cell_contents = new
     for x in (getattr(fn, "__self__", None), *args):
-        if type(x) not in SIMPLE and hasattr(x, "__dict__") and not isinstance(x, (type, types.ModuleType, types.FunctionType)):
+        if type(x) not in SIMPLE and hasattr(x, "__dict__") and not isinstance(x, NO_ARGUMENTS):
             for name, v in list(vars(x).items()):
                 if isinstance(v, HELD) and (new := tail_outside(v, tape)) is not v:
                     object.__setattr__(x, name, new)
@@ -169,7 +180,8 @@ def trim(error: BaseException) -> None:
 def nothing_to_differentiate(fn: Any, args: Any, kwargs: Any) -> str:
     name = getattr(fn, "__name__", "f")
     given = [*args, *kwargs.values()]
-    text = f"{name} was called with nothing to differentiate: {', '.join(type(x).__name__ for x in given) or 'no arguments'}"
+    kinds = ", ".join(type(x).__name__ for x in given) or "no arguments"
+    text = f"{name} was called with nothing to differentiate: {kinds}"
     whole = next((x for x in given if type(x) is int), None)
     return f"{text}. Integers are plain data: write {float(whole)!r}" if whole is not None else f"{text}."
 
@@ -200,10 +212,11 @@ class Result:
         return self._differentiate(seed, seed is not None)
 
     def _differentiate(self, cotangent: Any, given: bool) -> Any:
-        recording = self._recording
+        with LOCK:  # once, whatever other threads do
+            recording, self._recording = self._recording, None
         if recording is None:
             raise RecordingClosed(self._why)
-        self._recording, self._why = None, "this recording was used up by pullback or backward; call the function again"
+        self._why = "this recording was used up by pullback or backward; call the function again"
         gradients = recording.gradients(cotangent, given)
         names = [name for name, _ in recording.parts]
         return gradients[0] if len(gradients) == 1 else gradient_type(tuple(names))(*gradients)
@@ -232,20 +245,23 @@ class Result:
     def __del__(self) -> None:
         self.close()
 
+    def _nodes(self) -> int | None:
+        return None if self._recording is None else len(self._recording.tape)
+
     def __repr__(self) -> str:
         from .display import result_text
 
-        return result_text(self.value, self.device, self._recording and len(self._recording.tape))
+        return result_text(self.value, self.device, self._nodes())
 
     def _repr_html_(self) -> str:
         from .display import result_html
 
-        return result_html(self.value, self.device, self._recording and len(self._recording.tape))
+        return result_html(self.value, self.device, self._nodes())
 
 
 @functools.cache
 def gradient_type(names: tuple[str, ...]) -> Any:
-    return namedtuple("Gradient", names, rename=True)  # type: ignore[misc]
+    return namedtuple("Gradient", names, rename=True)
 
 
 class Recorded:
@@ -253,6 +269,7 @@ class Recorded:
 
     __slots__ = ("__wrapped__", "_device", "_grad", "_names", "__dict__", "__weakref__")
     __recorded__ = True
+    __wrapped__: Callable[..., Any]
 
     def __init__(self, fn: Callable[..., Any], device: str = "cpu", grad: bool = True) -> None:
         session(device)
@@ -268,10 +285,13 @@ class Recorded:
         if ACTIVE and (depends(args) or depends(kwargs)):  # called by code that runs inside a recording
             return of(fn)(*args, **kwargs)
         check_source(fn)
+        calm()
         try:
             recording = run(fn, self.name_of, args, kwargs)
         except RecordError as error:
             raise error.with_traceback(error.__traceback__) from None
+        finally:
+            resume()
         recording.parts = self.merged(recording.parts)
         recording.tape.shield()
         recording.tape.finish()
@@ -282,7 +302,8 @@ class Recorded:
         if self._names is None:
             self._names = positional(self.__wrapped__)
         names, rest = self._names
-        return names[i] if i < len(names) else rest
+        name: str = names[i] if i < len(names) else rest
+        return name
 
     def merged(self, parts: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
         """Arguments collected by one starred parameter are one tuple."""
@@ -309,7 +330,9 @@ class Recorded:
         check_source(fn)
         while isinstance(fn, (types.MethodType, functools.partial)):
             fn = fn.__func__ if isinstance(fn, types.MethodType) else fn.func
-        return rewrite.program_of(fn if isinstance(fn, types.FunctionType) else type(fn).__call__).source  # type: ignore[arg-type]
+        check_source(fn)
+        function: Any = fn if isinstance(fn, types.FunctionType) else type(fn).__call__
+        return rewrite.program_of(function).source
 
     def __get__(self, instance: Any, owner: Any = None) -> Recorded:
         fn: Any = self.__wrapped__

@@ -33,7 +33,7 @@ class Chosen:
         self.names: list[str] | None = None
         self.cached: tuple[int, tuple[int | str, ...]] = (-1, ())
         # positions in increasing order need no look-up
-        self.fixed = all(type(w) is int and w >= 0 for w in self.wrt) and sorted(set(self.wrt)) == list(self.wrt)  # type: ignore[type-var]
+        self.fixed = all(type(w) is int and w >= 0 for w in self.wrt) and sorted(set(self.wrt)) == list(self.wrt)
 
     def places(self, args: Any, kwargs: dict[str, Any]) -> tuple[int | str, ...]:
         """Each chosen argument as the position or keyword it was given by."""
@@ -68,7 +68,7 @@ class Chosen:
         fn = self.fn
         not_inside(args, kwargs)
         check_source(fn)
-        places = self.places(args, kwargs)
+        places: Any = self.places(args, kwargs)
         recording = run(fn, None, args, kwargs, places)
         recording.tape.finish()
         parts = recording.parts

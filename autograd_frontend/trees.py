@@ -15,7 +15,8 @@ import numpy as np
 from .recording import refuse, settle
 from .tape import Ref, Scalar, Tape, Tensor, node, owner_of, tensor
 
-ndarray, float64 = np.ndarray, np.float64
+ndarray = np.ndarray
+float64 = np.float64
 
 
 class Leaf:
@@ -54,14 +55,15 @@ class Box:
 
     def gradient(self) -> Any:
         """The same container with gradients, and None in place of what is not differentiable."""
-        x = self.first
+        x: Any = self.first
         found = {key: part.gradient() for key, part in self.parts}
         if isinstance(x, dict):
             r = {key: found.get(key) for key in x}
             return r if type(x) is dict else rebuilt(x, r)
         if isinstance(x, (list, tuple)):
             items = [found.get(i) for i in range(len(x))]
-            return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+            kind: Any = type(x)
+            return kind(*items) if hasattr(x, "_fields") else kind(items)
         r = copy.copy(x)
         for field in dataclasses.fields(x):
             object.__setattr__(r, field.name, found.get(field.name))
@@ -90,10 +92,10 @@ class Box:
         elif isinstance(x, list):
             x[:] = [back(v) for v in self.copied]
         elif not isinstance(x, tuple):
-            now = state(self.copied)
-            for k, v in now.items():
+            attributes = state(self.copied)
+            for k, v in attributes.items():
                 object.__setattr__(x, k, back(v))
-            for k in [k for k in state(x) if k not in now]:
+            for k in [k for k in state(x) if k not in attributes]:
                 object.__delattr__(x, k)
 
 
@@ -118,7 +120,8 @@ def entries_of(x: Any) -> list[Any]:
 def state(x: Any) -> dict[str, Any]:
     """The attributes of a dataclass, with slots or without."""
     if hasattr(x, "__dict__"):
-        return vars(x)
+        found: dict[str, Any] = vars(x)
+        return found
     return {f.name: getattr(x, f.name) for f in dataclasses.fields(x) if hasattr(x, f.name)}
 
 
@@ -135,7 +138,7 @@ def outside(v: Any, t: Tape, depth: int = 6) -> Any:
     if not depth or kind not in HELD:
         return v
     if kind is tuple:
-        return tuple([outside(e, t, depth - 1) for e in v]) if any([isinstance(e, HELD) for e in v]) else v
+        return tuple([outside(e, t, depth - 1) for e in v]) if any(isinstance(e, HELD) for e in v) else v
     for k, e in list(enumerate(v) if kind is list else v.items()):
         if isinstance(e, HELD):
             v[k] = outside(e, t, depth - 1)

@@ -123,7 +123,10 @@ def directional(function: Function, args: Sequence[Any], direction: Any, weights
     expected = [np.shape(leaf) for leaf in flatten(weights)]
 
     def at(step: float) -> float:
-        value = function(*shifted(base, direction, step))
+        try:
+            value = function(*shifted(base, direction, step))
+        except OverflowError:
+            return np.nan
         if [np.shape(leaf) for leaf in flatten(value)] != expected:
             return np.nan
         return dot(weights, value)

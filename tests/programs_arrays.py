@@ -176,13 +176,10 @@ def called(gen: Gen, scope: Scope, shape: Shape, depth: int) -> Expr:
         return elementwise(gen, scope, shape, depth)
     func = gen.pick(usable)
     gen.mark("array helper call")
-    first = array(gen, scope, shape, depth).text
+    first = array(gen, scope, shape, depth)
     scale = exprs.scalar(gen, scope, depth).text
-    return Expr(
-        gen.pick(("{0}({1})", "{0}({1}, {2})", "{0}(a={1}, s={2})", "{0}(s={2}, a={1})")).format(
-            func.name, first, scale
-        )
-    )
+    form = gen.pick(("{0}({1})", "{0}({1}, {2})", "{0}(a={1}, s={2})", "{0}(s={2}, a={1})"))
+    return Expr(form.format(func.name, first.text, scale), owner=first.owner)
 
 
 def reduced(gen: Gen, scope: Scope, shape: Shape, depth: int) -> Expr:

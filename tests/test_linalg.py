@@ -12,9 +12,17 @@ from autograd_frontend import RecordError, record
 A = np.array([[3.0, 1.0, 0.2], [0.5, 2.0, -0.3], [0.1, 0.4, 1.5]])
 S = A @ A.T
 V = np.array([0.5, -1.0, 2.0])
-RANKS = {k: np.cos(np.arange(np.prod(s, dtype=int) + 0.0)).reshape(s) for k, s in {
-    "scalar": (), "vector": (3,), "matrix": (3, 3), "stack": (2, 3, 3), "stacks": (2, 1, 3, 3), "row": (1, 3, 3),
-}.items()}  # fmt: skip
+RANKS = {
+    k: np.cos(np.arange(np.prod(s, dtype=int) + 0.0)).reshape(s)
+    for k, s in {
+        "scalar": (),
+        "vector": (3,),
+        "matrix": (3, 3),
+        "stack": (2, 3, 3),
+        "stacks": (2, 1, 3, 3),
+        "row": (1, 3, 3),
+    }.items()
+}
 PAIRS = [(a, b) for a in RANKS for b in RANKS]
 
 
@@ -37,10 +45,14 @@ def test_every_pair_of_ranks(name, a, b):
 
 def call_of(name):
     return {
-        "matmul": lambda a, b: np.matmul(a, b), "dot": lambda a, b: np.dot(a, b), "inner": lambda a, b: np.inner(a, b),
-        "outer": lambda a, b: np.outer(a, b), "kron": lambda a, b: np.kron(a, b), "vecdot": lambda a, b: np.vecdot(a, b),
+        "matmul": lambda a, b: np.matmul(a, b),
+        "dot": lambda a, b: np.dot(a, b),
+        "inner": lambda a, b: np.inner(a, b),
+        "outer": lambda a, b: np.outer(a, b),
+        "kron": lambda a, b: np.kron(a, b),
+        "vecdot": lambda a, b: np.vecdot(a, b),
         "multiply": lambda a, b: a * b,
-    }[name]  # fmt: skip
+    }[name]
 
 
 def test_operators_and_methods():
@@ -53,15 +65,22 @@ def test_operators_and_methods():
 
 
 def test_numbers_times_arrays():
-    faithful(lambda a, s: (np.dot(s, a), np.dot(a, s), np.inner(s, a), np.outer(s, a), np.kron(s, a), np.dot(s, s)), A, 0.7)
+    faithful(
+        lambda a, s: (np.dot(s, a), np.dot(a, s), np.inner(s, a), np.outer(s, a), np.kron(s, a), np.dot(s, s)), A, 0.7
+    )
 
 
 def test_lists_and_plain_operands():
     def f(v, s):
         return (
-            np.dot([s, 2.0, v[0]], v), [[s, 1.0, 2.0]] @ v, np.array([1, 2, 3]) @ v, np.matmul(v, np.arange(9).reshape(3, 3)),
-            np.linalg.multi_dot([[v, v], A, v]), np.einsum("i,i", [s, s, 1.0], v), np.cross([s, 1.0, 0.0], v),
-        )  # fmt: skip
+            np.dot([s, 2.0, v[0]], v),
+            [[s, 1.0, 2.0]] @ v,
+            np.array([1, 2, 3]) @ v,
+            np.matmul(v, np.arange(9).reshape(3, 3)),
+            np.linalg.multi_dot([[v, v], A, v]),
+            np.einsum("i,i", [s, s, 1.0], v),
+            np.cross([s, 1.0, 0.0], v),
+        )
 
     faithful(f, V, 0.7)
 
@@ -124,11 +143,21 @@ def test_einsum_views():
 def test_einsum_forms():
     def f(a, v):
         return (
-            np.einsum("ij, jk -> ik", a, a), np.einsum("ij,jk,kl->il", a, a, a, optimize=True), np.einsum("i...->...", a),
-            np.einsum(a, [0, 1], v, [1]), np.einsum(a, [3, 40], [40, 3]), np.einsum("aab->b", a[None].repeat(3, 0)[:, :, :2]),
-            np.einsum("ij,ij->", a, v[None]), np.einsum("...,...", a, v), np.einsum("i->", v), np.einsum("ij,k->", a, v),
-            np.einsum("ii,i", a, v), np.einsum("ij,ij->j", a, v[None]), np.einsum("...j,j...->...", a, a), np.einsum(",", v[0], 2.0),
-        )  # fmt: skip
+            np.einsum("ij, jk -> ik", a, a),
+            np.einsum("ij,jk,kl->il", a, a, a, optimize=True),
+            np.einsum("i...->...", a),
+            np.einsum(a, [0, 1], v, [1]),
+            np.einsum(a, [3, 40], [40, 3]),
+            np.einsum("aab->b", a[None].repeat(3, 0)[:, :, :2]),
+            np.einsum("ij,ij->", a, v[None]),
+            np.einsum("...,...", a, v),
+            np.einsum("i->", v),
+            np.einsum("ij,k->", a, v),
+            np.einsum("ii,i", a, v),
+            np.einsum("ij,ij->j", a, v[None]),
+            np.einsum("...j,j...->...", a, a),
+            np.einsum(",", v[0], 2.0),
+        )
 
     faithful(f, A, V)
 
@@ -143,10 +172,18 @@ def test_large_einsum_uses_matrix_products():
 def test_cross():
     def f(a, v, u):
         return (
-            np.cross(a, v), np.cross(v, a, axisa=0, axisb=0, axisc=0), np.cross(a[:, None], a, axis=-1), np.cross(v, v * 2.0 + u[0]),
-            np.cross(u, v), np.cross(v, u), np.cross(u, u[::-1]), np.cross(a[:, :2], u), np.linalg.cross(a, v),
-            np.cross(a[:2], u, axisa=0), np.cross(a[:, :2], v),
-        )  # fmt: skip
+            np.cross(a, v),
+            np.cross(v, a, axisa=0, axisb=0, axisc=0),
+            np.cross(a[:, None], a, axis=-1),
+            np.cross(v, v * 2.0 + u[0]),
+            np.cross(u, v),
+            np.cross(v, u),
+            np.cross(u, u[::-1]),
+            np.cross(a[:, :2], u),
+            np.linalg.cross(a, v),
+            np.cross(a[:2], u, axisa=0),
+            np.cross(a[:, :2], v),
+        )
 
     faithful(f, A, V, V[:2])
 
@@ -156,14 +193,27 @@ def test_tensordot():
 
     def f(x, v):
         return (
-            np.tensordot(x, x.T, 1), np.tensordot(x, x), np.tensordot(x, v, (1, 0)), np.tensordot(v, v, 0),
-            np.tensordot(x, x, ((0, 2), (0, 2))), np.tensordot(x, x, ([-1, 0], [2, 0])), np.tensordot(x, x, 3),
-        )  # fmt: skip
+            np.tensordot(x, x.T, 1),
+            np.tensordot(x, x),
+            np.tensordot(x, v, (1, 0)),
+            np.tensordot(v, v, 0),
+            np.tensordot(x, x, ((0, 2), (0, 2))),
+            np.tensordot(x, x, ([-1, 0], [2, 0])),
+            np.tensordot(x, x, 3),
+        )
 
     with pytest.raises(ValueError, match="shape-mismatch"):
         record(f)(x, V)
-    faithful(lambda x, v: (np.tensordot(x, x.T, 1), *map(lambda a: np.tensordot(x, a, ([-1, 0], [2, 0])), [x, x * v[0]]),
-                           np.tensordot(x, v, (1, 0)), np.tensordot(x, x, 3)), x, V)  # fmt: skip
+    faithful(
+        lambda x, v: (
+            np.tensordot(x, x.T, 1),
+            *map(lambda a: np.tensordot(x, a, ([-1, 0], [2, 0])), [x, x * v[0]]),
+            np.tensordot(x, v, (1, 0)),
+            np.tensordot(x, x, 3),
+        ),
+        x,
+        V,
+    )
 
 
 def test_systems():
@@ -171,10 +221,18 @@ def test_systems():
 
     def f(a, stack, v):
         return (
-            np.linalg.solve(a, v), np.linalg.solve(a, stack), np.linalg.solve(stack, v), np.linalg.solve(stack, a),
-            np.linalg.inv(stack), np.linalg.det(stack), np.linalg.slogdet(stack).logabsdet, np.linalg.slogdet(-a)[1] * v,
-            np.linalg.matrix_power(a, 3), np.linalg.matrix_power(stack, -2), np.linalg.matrix_power(a, 0),
-        )  # fmt: skip
+            np.linalg.solve(a, v),
+            np.linalg.solve(a, stack),
+            np.linalg.solve(stack, v),
+            np.linalg.solve(stack, a),
+            np.linalg.inv(stack),
+            np.linalg.det(stack),
+            np.linalg.slogdet(stack).logabsdet,
+            np.linalg.slogdet(-a)[1] * v,
+            np.linalg.matrix_power(a, 3),
+            np.linalg.matrix_power(stack, -2),
+            np.linalg.matrix_power(a, 0),
+        )
 
     faithful(f, A, stack, V)
 
@@ -201,13 +259,16 @@ def test_the_sign_of_slogdet_is_plain_data():
 @pytest.mark.parametrize("rank", [0, 1, 2])
 def test_determinant_of_singular_matrices(rank):
     x = sum((np.outer(V + k, A[k]) for k in range(rank)), np.zeros((3, 3)))
-    cofactors = np.array([[(-1) ** (i + j) * np.linalg.det(np.delete(np.delete(x, i, 0), j, 1)) for j in range(3)]
-                          for i in range(3)])  # fmt: skip
+    cofactors = np.array(
+        [[(-1) ** (i + j) * np.linalg.det(np.delete(np.delete(x, i, 0), j, 1)) for j in range(3)] for i in range(3)]
+    )
     x[np.abs(x) < 1e-300] = 0.0
     got = record(lambda x: np.linalg.det(x))(x).backward()
     assert np.allclose(got, cofactors, atol=1e-12)
     stacked = record(lambda x: np.linalg.det(x))(np.stack([A, x])).backward()
-    assert np.allclose(stacked[0], np.linalg.det(A) * np.linalg.inv(A).T) and np.allclose(stacked[1], cofactors, atol=1e-12)
+    assert np.allclose(stacked[0], np.linalg.det(A) * np.linalg.inv(A).T) and np.allclose(
+        stacked[1], cofactors, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("upper", [False, True])
@@ -264,8 +325,13 @@ def test_a_wrong_call_raises_what_numpy_raises(call):
 
 
 def test_what_has_no_rule_is_refused():
-    for f in (lambda x: np.linalg.svd(x), lambda x: np.linalg.qr(x), lambda x: np.linalg.eig(x),
-              lambda x: np.matmul(x, x, axes=[(0, 1), (0, 1), (0, 1)]), lambda x: np.linalg.lstsq(x, x)):  # fmt: skip
+    for f in (
+        lambda x: np.linalg.svd(x),
+        lambda x: np.linalg.qr(x),
+        lambda x: np.linalg.eig(x),
+        lambda x: np.matmul(x, x, axes=[(0, 1), (0, 1), (0, 1)]),
+        lambda x: np.linalg.lstsq(x, x),
+    ):
         with pytest.raises(RecordError, match="cannot be recorded|no derivative rule"):
             record(f)(A)
 
@@ -282,7 +348,9 @@ def test_element_types(dtype):
 
 
 def test_float32_systems():
-    g = record(lambda a, b: np.linalg.solve(a, b) * np.linalg.det(a))(A.astype(np.float32), V.astype(np.float32)).backward()
+    g = record(lambda a, b: np.linalg.solve(a, b) * np.linalg.det(a))(
+        A.astype(np.float32), V.astype(np.float32)
+    ).backward()
     assert g.a.dtype == g.b.dtype == np.float32
 
 

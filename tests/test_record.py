@@ -101,7 +101,9 @@ class Model:
         return self.weight * x * x
 
 
-@pytest.mark.parametrize("f", [decorated, with_parentheses, with_a_device, record(square), record(square, device="cpu")])
+@pytest.mark.parametrize(
+    "f", [decorated, with_parentheses, with_a_device, record(square), record(square, device="cpu")]
+)
 def test_every_way_to_record_gives_a_recorded_function(f):
     assert isinstance(f, Recorded)
     result = f(3.0)

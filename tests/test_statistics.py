@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from autograd_frontend import RecordError, record
-from tests.test_reductions import INF, MASK, SPREAD, C, M, V, check, gradient, same
+from tests.test_reductions import INF, MASK, SPREAD, C, M, V, check, gradient, named, same
 
 # variance
 

@@ -97,7 +97,7 @@ class Operation:
         self.back: Any = None
         strict = given.get("strict", self.elementwise)
         if self.variadic:
-            self.pulls = (self.rule(given["pull_each"], 3, strict),)
+            self.pulls: tuple[Rule, ...] = (self.rule(given["pull_each"], 3, strict),)
         else:
             self.pulls = tuple(self.rule(given["pull_" + x], 2, strict) for x in self.operands)
         self.pushes = tuple(self.rule(given["push_" + x], 2, False) for x in self.operands if "push_" + x in given)
@@ -148,7 +148,7 @@ def composed(calls: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     `of(np.reshape)(x, ...)` is a recorded call. Its value must be the one NumPy's own function computes."""
 
     def put(f: Callable[..., Any]) -> Callable[..., Any]:
-        COMPOSED.update({call: f for call in calls.split()})
+        COMPOSED.update(dict.fromkeys(calls.split(), f))
         return f
 
     return put

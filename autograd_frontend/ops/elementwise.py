@@ -179,9 +179,24 @@ class ldexp:
     samples = (([0.5, -1.5, 3.0], np.array([2, -1, 0])), (1.5, 3))
 
 
-@elementwise("numpy.conjugate numpy.ndarray.conjugate numpy.ndarray.conj")
+@elementwise("numpy.conjugate")
 class conjugate:
     """The identity of real numbers, as a copy. Pullback `g`."""
+
+    def pull_x(ops, g):
+        return g
+
+    samples = span(-2.0, 2.0)
+
+
+@elementwise("numpy.ndarray.conjugate numpy.ndarray.conj")
+class conjugate_method:
+    """The identity of real numbers; of an array, the array itself. Pullback `g`."""
+
+    views = True
+
+    def bind(x, out=None):
+        return (x,), {}
 
     def pull_x(ops, g):
         return g

@@ -41,8 +41,6 @@ def joined(ops, g, i, layout):
     return layout.part(g, i)  # the engine gives it the shape of the operand
 
 
-
-
 def ones_along(shapes, axis, rank):
     """The extents along `axis` of arrays brought to a rank by axes of 1 in front."""
     return [shape[axis - rank] if len(shape) >= rank - axis else 1 for shape in shapes]
@@ -294,5 +292,3 @@ def meshgrid(of, *xi, copy=True, sparse=False, indexing="xy"):
     if not sparse:
         output = of(np.broadcast_arrays)(*output)
     return tuple([of(np.copy)(x) for x in output] if copy else output)
-
-

@@ -391,5 +391,3 @@ class multi_dot:
         return d.reshape(operands[i].shape)
 
     samples = (([A, B],), ([U, B, B.T, V],), ([A, B, np.cos(B.T)],))
-
-

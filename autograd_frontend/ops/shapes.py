@@ -361,3 +361,9 @@ def broadcast_arrays(of, *args, subok=False):
 @composed("numpy.linalg.diagonal")
 def linalg_diagonal(of, x, /, *, offset=0):
     return of(np.diagonal)(x, offset, axis1=-2, axis2=-1)
+
+
+@composed("numpy.ndenumerate")
+def ndenumerate(of, arr):
+    x = array(of, arr)
+    return ((index, x[index]) for index in np.ndindex(x.shape))

@@ -288,7 +288,9 @@ def power_rule(ops, g, x, n):
 @operation("numpy.linalg.matrix_power")
 class matrix_power:
     """`x` to an integer power; a negative one is that of the inverse. Pullback: the sum over `k` of
-    `(xT)**k @ g @ (xT)**(n-1-k)`."""
+    `(xT)**k @ g @ (xT)**(n-1-k)`. The first power is `x` itself, not a copy."""
+
+    views = True
 
     def bind(a, n):
         return (a,), {"n": n}
