@@ -21,32 +21,19 @@ import numpy as np
 from . import operators, rewrite
 from .errors import RecordError
 from .general import any_operation, composition, write_out
+from .memory import protect
 from .ops.block import COMPOSED, OPERATIONS, Operation, find
-from .recording import (
-    ACTIVE,
-    HARMLESS,
-    HERE,
-    depends,
-    emit,
-    lifted,
-    protect,
-    refuse,
-    settle,
-    short,
-    site,
-    tape_of,
-    value,
-)  # fmt: skip
+from .recording import ACTIVE, HARMLESS, HERE, depends, emit, lifted, refuse, settle, short, site, tape_of, value
 from .tape import Ref, pass_on
 
 ndarray = np.ndarray
-float64 = np.float64
 TABLE: dict[Any, Any] = {}
 METHODS: dict[str, Any] = {}  # of arrays, by name
 PROGRAMS: dict[int, tuple[Any, Any]] = {}  # id of a function -> (weak reference to it, its bound program)
 LATER: dict[str, Operation] = {}  # callables of modules that are not imported yet
 STANDARD = str(Path(operator.__file__).parent)
 IN_PLACE = {"sort", "partition", "resize", "byteswap", "setfield"}
+GENERATED_METHODS = {"__init__", "__repr__", "__hash__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__"}
 SEEN = [0]  # how many modules were imported when LATER was looked through
 DIRECT = set("append add get pop keys values items insert setdefault appendleft popleft clear remove copy".split())
 UNSAFE = {"eval", "exec", "locals", "vars", "compile", "globals"}
@@ -107,6 +94,8 @@ def function(f: Any) -> Any:
     found = PROGRAMS.get(key)
     if found is not None and found[0]() is f:
         return found[1]
+    if f.__code__.co_filename == "<string>" and f.__name__ in GENERATED_METHODS:  # of a dataclass
+        return f
     if f.__code__.co_filename.startswith(HERE):  # `vjp`, what `grad` and the like return: they say what to do
         return f
     if late(f) or library(f.__module__):
@@ -241,24 +230,62 @@ def no_rule(f: Any) -> RecordError:
 def overloaded(call: Callable[[Any, Any], Any], a: Any, b: Any) -> tuple[bool, Any]:
     """A binary operator on an object of the user's class: its own method, rewritten. (handled, result)"""
     name = call.__name__.strip("_")
-    forward, back = f"__{name}__", f"__{REFLECTED.get(name, 'r' + name)}__"
-    first, second = getattr(type(a), forward, None), getattr(type(b), back, None)
-    tries = [(first, a, b), (second, b, a)]
-    if type(b) is not type(a) and issubclass(type(b), type(a)) and second is not getattr(type(a), back, None):
-        tries.reverse()
-    if not any(hasattr(method, "__code__") for method, *_ in tries if not isinstance(_[0], Ref)):
+    back = REFLECTED.get(name, "r" + name)
+    forward, second = method(a, name), method(b, back)
+    if not any(hasattr(m, "__code__") for m, x in ((forward, a), (second, b)) if not isinstance(x, Ref)):
         return False, None
-    for method, x, y in tries:
-        if hasattr(method, "__code__") and not isinstance(x, Ref):
-            r = of(method)(x, y)
-        else:
-            plain = getattr(type(x.v if isinstance(x, Ref) else x), method.__name__, None) if method else None
-            r = plain(x, y) if plain and not isinstance(x, Ref) else NotImplemented
+    tries = [(forward, a, b), (second, b, a)]
+    if type(a) is type(b):
+        tries = tries if name in REFLECTED else tries[:1]
+    elif issubclass(type(b), type(a)) and second is not method(a, back):
+        tries.reverse()
+    elif isinstance(a, (list, tuple, str, bytes)) and not hasattr(forward, "__code__"):  # joining is tried last
+        tries.reverse()
+    if hasattr(second, "__code__") and entrywise(a, b) and (isinstance(a, Ref) or isinstance(a, np.generic)):
+        tries = [(second, b, entries(a, b))]
+    for m, x, y in tries:
+        if isinstance(x, Ref) or m is None:
+            continue
+        r = of(m)(x, y) if hasattr(m, "__code__") else m(x, y)
         if r is not NotImplemented:
             return True, r
     if name in ("eq", "ne"):
         return True, (a is b) == (name == "eq")
-    return False, None
+    kinds = [type(value(x)) for x in (a, b)]
+    names = [f"numpy.{k.__name__}" if issubclass(k, (np.generic, ndarray)) else k.__name__ for k in kinds]
+    return True, call(*[type(k, (), {})() for k in names])  # TypeError: nobody else knows what to do
+
+
+def method(x: Any, name: str) -> Any:
+    """The special method of an object's class, if it has one."""
+    cls = type(x)
+    found = getattr(cls, f"__{name}__", None)
+    if name == "ne" and found is object.__ne__ and hasattr(cls.__eq__, "__code__"):
+        found = differs
+    return found
+
+
+def differs(x: Any, y: Any) -> Any:
+    """What `x != y` is where only `__eq__` is defined."""
+    r = of(type(x).__eq__)(x, y)
+    return r if r is NotImplemented else not of(bool)(r)
+
+
+def entrywise(x: Any, y: Any) -> bool:
+    """Whether NumPy, on the left with `x`, calls the operator of `y` for every entry: `y` does not ask for the whole."""
+    if not isinstance(x, (ndarray, np.generic)) or hasattr(type(y), "__array_ufunc__"):
+        return False
+    return not getattr(y, "__array_priority__", -1e6) > (0.0 if isinstance(x, ndarray) else -1e6)
+
+
+def entries(x: Any, y: Any) -> Any:
+    """What an operator of `y` is handed there: a Python number, for a scalar."""
+    if isinstance(x, np.generic):
+        return of(float)(x) if isinstance(x, Ref) else x.item()
+    raise refuse(
+        f"an operator of {type(y).__name__} would be called for every entry of a recorded array",
+        "Put the array on the right, or give the class an __array_priority__.",
+    )
 
 
 REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}

@@ -15,33 +15,15 @@ from typing import Any
 import numpy as np
 
 from .callables import of, overloaded
+from .memory import adopt, before_plain_write, into, plain_key, put, read, read_plain, write
 from .operators import prefix, two_operands
 from .ops.block import OPERATIONS, Operation
-from .recording import (
-    ACTIVE,
-    GENERATED,
-    adopt,
-    before_plain_write,
-    depends,
-    emit,
-    into,
-    lifted,
-    plain_key,
-    put,
-    read,
-    read_plain,
-    refuse,
-    settle,
-    site,
-    tape_of,
-    value,
-    write,
-)  # fmt: skip
+from .recording import ACTIVE, GENERATED, depends, emit, lifted, refuse, settle, site, tape_of, value
 from .tape import Ref, Scalar, Tensor
 
 ndarray = np.ndarray
 float64 = np.float64
-NUMBERS = (int, float, complex, np.generic, ndarray, list, tuple, str, bytes)
+NUMBERS = frozenset({int, bool, float, complex, ndarray, list, tuple, dict, set, frozenset, str, bytes, type(None)})
 
 COMPARE = """
 def {name}(a, b):
@@ -65,7 +47,7 @@ def binary(op: Operation | None, call: Callable[[Any, Any], Any], a: Any, b: Any
         return call(a, formatted(b))
     a, b = operand(a, b, call), operand(b, a, call)
     t = tape_of((a, b))
-    if not (isinstance(a, (Ref, *NUMBERS)) and isinstance(b, (Ref, *NUMBERS))):
+    if foreign(a) or foreign(b):
         done, r = overloaded(call, a, b)
         if done:
             return r
@@ -75,9 +57,14 @@ def binary(op: Operation | None, call: Callable[[Any, Any], Any], a: Any, b: Any
     return v if op is None else emit(op, v, (a, b), None, s, t)
 
 
+def foreign(x: Any) -> bool:
+    """Whether the class of an operand may be the user's (a list's subclass, say), with operators of its own."""
+    return type(x) not in NUMBERS and not isinstance(x, Ref) and not issubclass(type(x), np.generic)
+
+
 def operand(x: Any, other: Any, call: Callable[[Any, Any], Any]) -> Any:
     """An operand as the recording sees it. A list or tuple is an array only where NumPy takes part."""
-    if type(x) is list or type(x) is tuple:
+    if issubclass(type(x), (list, tuple)):
         numpy = isinstance(other, (ndarray, np.generic))
         repeat = call is operator.mul and isinstance(other, np.integer)
         return settle(x) if numpy and not repeat else x
@@ -94,7 +81,7 @@ def formatted(x: Any) -> Any:
 
 
 def unary(op: Operation, call: Callable[[Any], Any], x: Any, s: Any = 0) -> Any:
-    x = settle(x)
+    x = x if issubclass(type(x), (list, tuple)) else settle(x)
     if isinstance(x, Ref):
         return emit(op, call(x.v), (x,), None, s, x.t)
     return overloaded_unary(call, x)
@@ -106,7 +93,7 @@ def overloaded_unary(call: Callable[[Any], Any], x: Any) -> Any:
 
 
 def invert(x: Any, s: Any = 0) -> Any:
-    return operator.invert(x) if not isinstance(x, Ref) else ~x.v
+    return overloaded_unary(operator.invert, x) if not isinstance(x, Ref) else ~x.v
 
 
 def generic(op: Operation | None, call: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -119,12 +106,12 @@ def generic(op: Operation | None, call: Callable[[Any, Any], Any]) -> Callable[.
 
 def compare(call: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """A comparison of anything: plain data, unless the user's class says otherwise."""
-    if isinstance(a, (list, tuple, dict)) and isinstance(b, (list, tuple, dict)):
-        return call(a, b)
-    if not (isinstance(a, (Ref, *NUMBERS)) and isinstance(b, (Ref, *NUMBERS))):
+    if foreign(a) or foreign(b):
         done, r = overloaded(call, a, b)
         if done:
             return r
+    if not isinstance(a, (Ref, ndarray, np.generic)) and not isinstance(b, (Ref, ndarray, np.generic)):
+        return call(a, b)
     return call(a.v if isinstance(a, Ref) else value(a), b.v if isinstance(b, Ref) else value(b))
 
 
@@ -366,5 +353,3 @@ def dunders() -> None:
     setattr(Ref, "__pos__", lambda self: EAGER.pos(self, site()))  # noqa: B010
     setattr(Ref, "__getitem__", lambda self, i: getitem(self, i, site()))  # noqa: B010
     setattr(Ref, "__setitem__", lambda self, i, v: store(v, self, i, site()))  # noqa: B010
-
-

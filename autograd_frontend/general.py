@@ -7,24 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .memory import adopt, before_plain_write, into, remember_spread, shares, view_of
 from .ops.block import OPERATIONS, Operation
-from .recording import (
-    ACTIVE,
-    adopt,
-    before_plain_write,
-    depends,
-    emit,
-    into,
-    overlaps,
-    refuse,
-    remember_spread,
-    settle,
-    shares,
-    site,
-    tape_of,
-    value,
-    view_of,
-)  # fmt: skip
+from .recording import ACTIVE, depends, emit, overlaps, refuse, settle, site, tape_of, value
 from .tape import Ref, Scalar, Tensor, View
 
 ndarray = np.ndarray
@@ -175,7 +160,8 @@ def composition(recorded: Callable[..., Any], call: Callable[..., Any]) -> Calla
 
     def handle(*args: Any, **kwargs: Any) -> Any:
         if depends(args) or depends(kwargs):
-            return recorded(of, *args, **kwargs)
+            args = tuple([settle(x) if type(x) is ndarray else x for x in args])  # a plain `x[i]` would not be recorded
+            return recorded(of, *args, **{k: settle(x) if type(x) is ndarray else x for k, x in kwargs.items()})
         return call(*[settle(x) for x in args], **{k: settle(x) for k, x in kwargs.items()})
 
     handle.__name__ = getattr(call, "__name__", recorded.__name__)

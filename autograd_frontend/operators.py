@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from .cotangents import fitted, strong_zero
 from .ops.block import RESULT, Operation
 from .ops.plain import FLOATS, PLAIN
 from .recording import ACTIVE, GENERATED, emit, lifted, site
-from .tape import Node, Pair, Ref, Scalar, Tape, Tensor, View, add_to, fitted, strong_zero, tensor
-
-ndarray = np.ndarray
-float64 = np.float64
+from .tape import Node, Pair, Ref, Scalar, Tape, Tensor, View, add_to, tensor
 
 
 def quiet(t: Tape) -> bool:
@@ -35,11 +33,10 @@ def noted(a: Any, b: Any, v: Any) -> Any:
 
 
 SPACE: dict[str, Any] = {
-    "quiet": quiet, "noted": noted,
-    "Scalar": Scalar, "Tensor": Tensor, "Pair": Pair, "Node": Node, "View": View, "ndarray": ndarray,
-    "float64": float64, "ACTIVE": ACTIVE, "PLAIN": PLAIN, "FLOATS": FLOATS, "emit": emit, "tensor": tensor,
-    "site": site, "lifted": lifted, "fitted": fitted, "strong_zero": strong_zero, "add_to": add_to,
-    "vdot": np.vdot, "add": np.add, "_getframe": sys._getframe, "errstate": np.errstate,
+    "Scalar": Scalar, "Tensor": Tensor, "Pair": Pair, "Node": Node, "View": View, "quiet": quiet, "noted": noted,
+    "ndarray": np.ndarray, "float64": np.float64, "ACTIVE": ACTIVE, "PLAIN": PLAIN, "FLOATS": FLOATS,
+    "emit": emit, "tensor": tensor, "site": site, "lifted": lifted, "fitted": fitted, "strong_zero": strong_zero,
+    "add_to": add_to, "vdot": np.vdot, "add": np.add, "_getframe": sys._getframe, "errstate": np.errstate,
 }  # fmt: skip
 
 TWO = """

@@ -18,14 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from .eager import EAGER, iterate, truth
+from .eager import EAGER, foreign, iterate, overloaded_unary, truth
 from .ops import reductions
 from .ops.block import OPERATIONS
 from .recording import ACTIVE, depends, emit, handle, recordable, refuse, settle, site, tape_of, value
 from .tape import Ref, Scalar, Tensor
 
 ndarray = np.ndarray
-float64 = np.float64
 
 # Looked up and called as they are: they neither compute with a value nor run over an array.
 AS_IS: tuple[Any, ...] = (
@@ -262,6 +261,14 @@ def exact(number: Any) -> Callable[..., Any]:
 
 
 def div_mod(x: Any, y: Any) -> Any:
+    if foreign(x) or foreign(y):
+        from .callables import overloaded
+
+        done, r = overloaded(divmod, x, y)
+        if done:
+            return r
+        if not depends(x) and not depends(y):
+            return divmod(x, y)
     return (EAGER.floordiv(x, y), EAGER.mod(x, y, site()))
 
 
@@ -278,6 +285,14 @@ def refused(f: Callable[..., Any], remedy: str) -> Callable[..., Any]:
         return f(*[settle(x) for x in args], **kwargs)
 
     return call
+
+
+def from_iterator(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:
+    """`np.fromiter` stores into memory that nothing is recorded of, so it may only meet plain numbers."""
+    items = list(itertools.islice(iter, None if count < 0 else count))
+    if depends(items):
+        raise refuse("fromiter cannot be recorded", "Write np.array([...]).")
+    return np.fromiter(items, dtype, count, **kwargs)
 
 
 def minmax(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -316,7 +331,7 @@ def fill(table: dict[Any, Any], methods: dict[str, Any]) -> None:
         float: to_float, int: to_int, bool: truth, complex: to_complex, builtins.type: kind_of, sum: total,
         math.fsum: over(reductions.exact_sum), math.prod: over(reductions.exact_product),
         round: rounded, pow: power, divmod: div_mod, min: minmax(min), max: minmax(max),
-        np.vectorize: isnt_vectorize, np.fromiter: refused(np.fromiter, "Write np.array([...])."),
+        np.vectorize: isnt_vectorize, np.fromiter: from_iterator,
     })  # fmt: skip
     methods["sort"] = table[ndarray.sort] = sort_in_place
 

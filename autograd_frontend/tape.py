@@ -1,4 +1,4 @@
-"""Recorded values, the tape they are recorded on, and the reverse sweep.
+"""Recorded values, their nodes, and the tape that these are recorded on.
 
 Two kinds of handle stand for values in a running program:
 
@@ -16,15 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from .ops.plain import PLAIN, quiet_sum
+from .cotangents import fitted, mirror_like, repeats, strong_zero, winners
+from .ops.plain import PLAIN
 
 ndarray = np.ndarray
-float64, vdot, add = np.float64, np.vdot, np.add
+vdot, add = np.vdot, np.add
 
 
 class Tape(list[Any]):
@@ -96,6 +96,7 @@ class Tape(list[Any]):
         self.adopted.clear()
         self.saves.clear()
         self.unseen.clear()
+        self.leaves.clear()
         self.__class__ = Over
 
     def release(self) -> None:
@@ -188,6 +189,7 @@ class Node:
         if g is not None:
             self.g = None
             pass_on(self.edges, g)
+        self.edges = None
 
     def mirror(self) -> Any:
         """The cotangent as writable memory laid out as the value is."""
@@ -231,6 +233,7 @@ class Pair(Node):
         if g is not None:
             self.g = None
             self.op.back(self, g)
+        self.a = self.b = self.x = self.y = self.v = None
 
 
 def saved_arrays(saved: Any) -> Iterator[tuple[ndarray, Callable[[ndarray], None]]]:
@@ -342,32 +345,6 @@ def stored(t: Tape, place: Node | View, key: Any, value: Any, fit: Any, s: Any) 
     t.append(n)
 
 
-def repeats(key: Any) -> bool:
-    """Whether a write through `key` may hit an entry twice."""
-    parts = key if type(key) is tuple else (key,)
-    return any(type(p) is list or (type(p) is ndarray and p.dtype != bool and p.size > 1) for p in parts)
-
-
-def winners(shape: tuple[int, ...], key: Any) -> Any:
-    """For a write with repeated indices: True where a value was the last one written to its entry."""
-    order = np.empty(shape, np.intp)
-    picked = order[key]
-    rank = np.arange(picked.size).reshape(picked.shape)
-    order[key] = rank
-    return order[key] == rank
-
-
-def mirror_like(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...]) -> ndarray:
-    """Zeros with the given strides; of their own where the entries overlap (a broadcast result has no views)."""
-    m = np.zeros(shape, dtype)
-    if m.strides == strides or 0 in shape or any(s == 0 and n > 1 for s, n in zip(strides, shape, strict=True)):
-        return m
-    low = sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s < 0)
-    high = sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s > 0)
-    buffer = np.zeros(high - low + dtype.itemsize, np.uint8)
-    return ndarray(shape, dtype, buffer, -low, strides)
-
-
 def add_to(place: Any, d: Any) -> None:
     """Add a cotangent to what has arrived. In place only in arrays the sweep made."""
     kind = type(place)
@@ -408,113 +385,3 @@ def pass_on(edges: Any, g: Any) -> None:
                 place.own = type(h) is ndarray
         else:
             add_to(place, d)
-
-
-def strong_zero(d: Any, g: Any) -> Any:
-    """`d` with exact zeros where the cotangent `g` is zero, if it has a NaN there."""
-    return PLAIN.where(g == 0, 0, d) if has_nan(d) else d
-
-
-def sweep_edges(n: Scalar, g: Any) -> None:
-    """The `f` of a scalar that was made from arrays or several numbers: `a` holds its edges."""
-    for edge in n.a:
-        try:
-            pass_on((edge,), g)
-        except ArithmeticError:  # where IEEE has an answer; nothing has been added yet
-            edge[3][:] = [float64(x) if type(x) is float else x for x in edge[3]]
-            pass_on((edge,), float64(g))
-
-
-def fitted(d: Any, g: Any, fit: Any) -> Any:
-    """`d` with exact zeros where `g` is zero (strong zero), summed to the operand's shape, in its dtype."""
-    shape, dtype, strict = fit
-    if strict:
-        d = strong_zero(d, g)
-    if shape is None:  # the operand is a Scalar
-        return float(quiet_sum(d))  # a float32 cotangent must not make the sum of all narrower
-    if type(d) is ndarray or type(d) is float64:
-        if d.shape != shape:
-            d = unbroadcast(d, shape)
-        if d.dtype != dtype:
-            d = d.astype(dtype)
-    elif dtype is not None:
-        d = filled(d, shape, dtype) if shape else dtype.type(d)
-    return d
-
-
-def filled(d: Any, shape: tuple[int, ...], dtype: Any) -> ndarray:
-    """`d` repeated to this shape. In memory of its own: BLAS does not take arrays without strides."""
-    m = np.empty(shape, dtype)
-    m[...] = d
-    return m
-
-
-def has_nan(d: Any) -> bool:
-    """Whether there is a NaN, at the cost of one pass and no temporary where BLAS can do it."""
-    if type(d) is ndarray:
-        return bool(np.isnan(vdot(d, d)) and np.isnan(d).any()) if d.dtype != object else False
-    return bool(d != d)
-
-
-def unbroadcast(d: Any, shape: tuple[int, ...]) -> Any:
-    """Sum `d` over the axes that broadcasting added to, or stretched in, an operand of this shape."""
-    if d.size == prod(shape):
-        return d.reshape(shape)
-    extra = d.ndim - len(shape)
-    if d.ndim == 0:
-        return filled(d, shape, d.dtype)
-    if extra < 0:
-        d = d.reshape((1,) * -extra + d.shape)
-        extra = 0
-    axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and d.shape[i + extra] != 1)
-    if axes:
-        d = np.add.reduce(d, axis=axes, keepdims=True)
-    if extra:
-        d = d.reshape(d.shape[extra:])
-    return d if d.shape == shape else filled(d, shape, d.dtype)
-
-
-def sweep(tape: Tape) -> None:
-    """Run the tape backwards. Each node, and what it saved, dies as it is passed."""
-    if tape.quiet:
-        with np.errstate(all="ignore"):
-            run_back(tape)
-    else:
-        run_floats_back(tape)
-
-
-def run_floats_back(tape: Tape) -> None:
-    """The same for Python floats alone, whose nodes hold nothing worth releasing early."""
-    for n in reversed(tape):
-        g = n.g
-        if g:
-            f = n.f
-            if f is None:
-                a = n.a
-                a.g += g * n.pa
-                b = n.b
-                if b is not None:
-                    b.g += g * n.pb
-            else:
-                f(n, g)
-    tape.clear()
-
-
-def run_back(tape: Tape) -> None:
-    pop = tape.pop
-    while tape:
-        n = pop()
-        if type(n) is Scalar:
-            g = n.g
-            if g:  # an exact zero contributes exactly zero
-                f = n.f
-                if f is None:
-                    a = n.a
-                    a.g += g * n.pa
-                    b = n.b
-                    if b is not None:
-                        b.g += g * n.pb
-                else:
-                    f(n, g)
-        else:
-            n.sweep()

@@ -20,8 +20,10 @@ from .callables import of
 from .devices import session
 from .errors import RecordError, RecordingClosed
 from .recording import ACTIVE, HERE, depends
-from .tape import Scalar, Tape, add_to, sweep
-from .trees import HELD, Box, boxes_in, enter, leave, ones, seed, tail_outside
+from .seeds import ones, seed
+from .sweep import sweep
+from .tape import Scalar, Tape, add_to
+from .trees import HELD, Box, boxes_in, enter, leave, tail_outside
 
 SIMPLE = frozenset({type(None), float, int, np.ndarray, np.float64, list, dict, tuple, str, bool})
 FLAT = frozenset({float, int, np.ndarray, np.float64, str, bool, type(None)})
@@ -62,9 +64,8 @@ class Recording:
 def run(fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wrt: Any = None) -> Recording:
     """Run the program of `fn` on recorded arguments. `wrt`: the positions and names that are differentiable (default:
     all that can be). `name(i)` is what the part of the positional argument `i` is called."""
-    tape = Tape()
+    tape, entered = Tape(), list(args)
     parts: list[tuple[Any, Any]] = []
-    entered = list(args)
     for i in range(len(args)) if wrt is None else wrt:
         if type(i) is int:
             entered[i], part = enter(args[i], tape)

@@ -51,7 +51,7 @@ class Box:
     def __init__(self, given: Any, copied: Any, parts: list[tuple[Any, Any]]) -> None:
         self.given, self.copied, self.parts = given, copied, parts
         self.entries = entries_of(copied)
-        self.first = given if type(given) is tuple else copy.copy(given)
+        self.first = given if isinstance(given, tuple) else copy.copy(given)
 
     def gradient(self) -> Any:
         """The same container with gradients, and None in place of what is not differentiable."""
@@ -62,8 +62,7 @@ class Box:
             return r if type(x) is dict else rebuilt(x, r)
         if isinstance(x, (list, tuple)):
             items = [found.get(i) for i in range(len(x))]
-            kind: Any = type(x)
-            return kind(*items) if hasattr(x, "_fields") else kind(items)
+            return like(x, items)
         r = copy.copy(x)
         for field in dataclasses.fields(x):
             object.__setattr__(r, field.name, found.get(field.name))
@@ -160,6 +159,21 @@ def tail_outside(v: Any, t: Tape) -> Any:
 HELD = (Ref, list, dict, tuple)
 
 
+def like(x: Any, items: list[Any]) -> Any:
+    """A list or tuple of the kind of `x` with other entries, whatever its constructor takes."""
+    kind = type(x)
+    if kind is list:
+        return items
+    if isinstance(x, tuple):
+        r = tuple.__new__(kind, items)
+        if hasattr(x, "__dict__"):
+            vars(r).update(vars(x))
+        return r
+    r = copy.copy(x)
+    list.__setitem__(r, slice(None), items)
+    return r
+
+
 def rebuilt(x: Any, r: dict[Any, Any]) -> Any:
     y = copy.copy(x)
     y.clear()
@@ -200,8 +214,17 @@ def enter(x: Any, t: Tape) -> tuple[Any, Any]:
         return copied, Box(x, copied, parts)
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
         return enter_dataclass(x, t)
+    return enter_other(x)
+
+
+def enter_other(x: Any) -> tuple[Any, Any]:
+    """Plain data, unless its type is derived from one that is differentiable."""
+    kind = type(x)
     if isinstance(x, ndarray) and x.dtype.kind in "fc":
         raise TypeError(f"an argument is a {kind.__name__}; pass a plain np.ndarray")
+    for plain in (float, Fraction, Decimal):
+        if isinstance(x, plain):
+            raise TypeError(f"an argument is a {kind.__name__}; pass a plain {plain.__name__}")
     if kind.__module__.partition(".")[0] == "cupy":
         from .devices import session
 
@@ -241,7 +264,7 @@ def enter_sequence(x: Any, t: Tape) -> tuple[Any, Any]:
     if not parts:
         return x, None
     items = [v for v, _ in pairs]
-    copied = type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+    copied = like(x, items)
     return copied, Box(x, copied, parts)
 
 
@@ -249,7 +272,7 @@ def enter_dataclass(x: Any, t: Tape) -> tuple[Any, Any]:
     copied = copy.copy(x)
     parts = []
     for field in dataclasses.fields(x):
-        v, part = enter(getattr(x, field.name), t)
+        v, part = enter(getattr(x, field.name, None), t)
         if part is not None:
             object.__setattr__(copied, field.name, v)
             parts.append((field.name, part))
@@ -284,7 +307,7 @@ def leave(x: Any, t: Tape, s: Any, seen: set[int] | None = None) -> tuple[Any, A
         if all(a is b for (a, _), b in zip(pairs, x, strict=True)):
             return x, None
         items = [v for v, _ in pairs]
-        y = type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+        y = like(x, items)
         return y, [place for _, place in pairs]
     if isinstance(x, dict):
         found = {k: leave(v, t, s, seen) for k, v in x.items()}
@@ -299,8 +322,8 @@ def leave(x: Any, t: Tape, s: Any, seen: set[int] | None = None) -> tuple[Any, A
 
 
 def leave_dataclass(x: Any, t: Tape, s: Any, seen: set[int]) -> tuple[Any, Any]:
-    found = {f.name: leave(getattr(x, f.name), t, s, seen) for f in dataclasses.fields(x)}
-    if all(found[k][0] is getattr(x, k) for k in found):
+    found = {k: leave(v, t, s, seen) for k, v in ((f.name, getattr(x, f.name, None)) for f in dataclasses.fields(x))}
+    if all(found[k][0] is getattr(x, k, None) for k in found):
         return x, None
     y = copy.copy(x)
     for k, (v, _) in found.items():
@@ -343,67 +366,3 @@ def holds_recorded(x: Any) -> bool:
 
 
 SEALED = ATOMS - {ndarray}
-
-
-def seed(place: Any, x: Any, cotangent: Any, where: str = "the value") -> list[tuple[Any, Any]]:
-    """Check a cotangent against the value it belongs to; pairs of (recorded value, cotangent)."""
-    if place is None:
-        return []
-    if isinstance(place, Ref):
-        return [(place, checked(x, cotangent, where))]
-    if isinstance(place, list):
-        if not isinstance(cotangent, (list, tuple)) or len(cotangent) != len(place):
-            raise ValueError(f"the cotangent of {where} has to be a sequence of {len(place)} entries")
-        return [
-            pair
-            for i, (p, v, c) in enumerate(zip(place, x, cotangent, strict=True))
-            for pair in seed(p, v, c, f"{where}[{i}]")
-        ]
-    pairs = []
-    inside = isinstance(x, dict)
-    for k in cotangent if inside and isinstance(cotangent, dict) else ():
-        if k not in place:
-            raise ValueError(f"the cotangent of {where} has an entry {k!r}, which the value has not")
-    for k, p in place.items():
-        try:
-            c = cotangent[k] if inside else getattr(cotangent, k)
-        except (KeyError, AttributeError, TypeError, IndexError):
-            raise ValueError(f"the cotangent of {where} lacks {k!r}") from None
-        pairs += seed(p, x[k] if inside else getattr(x, k), c, f"{where}[{k!r}]" if inside else f"{where}.{k}")
-    return pairs
-
-
-def checked(x: Any, cotangent: Any, where: str) -> Any:
-    """A cotangent in the shape and dtype of the value `x`."""
-    if type(x) is ndarray or isinstance(x, np.generic) or type(x) is float:
-        try:
-            c = np.asarray(cotangent)
-        except Exception as error:
-            raise ValueError(f"the cotangent of {where} cannot be read as an array: {error}") from None
-        shape = getattr(x, "shape", ())
-        if c.dtype.kind not in "fiub":
-            raise TypeError(f"the cotangent of {where} is {c.dtype}, expected real numbers")
-        if c.shape != shape:
-            raise ValueError(f"the cotangent of {where} has shape {c.shape}, expected {shape}")
-        if type(x) is ndarray:
-            return c.astype(x.dtype)
-        return type(x)(c.item() if c.dtype != np.longdouble else c[()])
-    if isinstance(cotangent, (int, type(x))):
-        return type(x)(cotangent)
-    raise TypeError(f"the cotangent of {where} is a {type(cotangent).__name__}, expected a {type(x).__name__}")
-
-
-def ones(place: Any, x: Any) -> Any:
-    """The default seed: ones in the structure of the value."""
-    if isinstance(place, Ref):
-        return np.ones(x.shape, x.dtype) if type(x) is ndarray else type(x)(1)
-    if isinstance(place, list):
-        return [ones(p, v) for p, v in zip(place, x, strict=True)]
-    if isinstance(place, dict):
-        if isinstance(x, dict):
-            return {k: ones(p, x[k]) for k, p in place.items()}
-        y = copy.copy(x)
-        for k, p in place.items():
-            object.__setattr__(y, k, ones(p, getattr(x, k)))
-        return y
-    return None

@@ -8,21 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from .cotangents import fitted
 from .eager import EAGER
+from .memory import adopt, before_plain_write, before_write, frozen, plain_key
 from .ops.block import OPERATIONS
-from .recording import (
-    adopt,
-    before_plain_write,
-    before_write,
-    depends,
-    frozen,
-    plain_key,
-    settle,
-    site,
-    tape_of,
-    value,
-)  # fmt: skip
-from .tape import Ref, Scalar, Tensor, add_to, fitted
+from .recording import depends, settle, site, tape_of, value
+from .tape import Ref, Scalar, Tensor, add_to
 
 ndarray = np.ndarray
 

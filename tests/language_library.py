@@ -34,14 +34,15 @@ def map_filter_zip_enumerate_reversed(x):
     kept = list(filter(lambda v: v > 1.0, x))
     return (
         mapped[0] + kept[1] + sum(u * v for u, v in zip(x, reversed(x))) + sum(i * v for i, v in enumerate(x, 1))
-        + sum(map(operator.mul, x, x)) + sum(map(pow, x, [2, 2, 2, 2])) + sum(filter(None, [x[0], 0.0])) + sum(map(abs, -x))
-        + list(zip(*[x, x * x]))[1][1] + next(iter(x)) + next(iter([]), x[1])
+        + sum(map(operator.mul, x, x)) + sum(map(pow, x, [2, 2, 2, 2])) + sum(filter(None, [x[0], 0.0]))
+        + sum(map(abs, -x)) + list(zip(*[x, x * x]))[1][1] + next(iter(x)) + next(iter([]), x[1])
     )  # fmt: skip
 
 
 @case(VECTOR)
 def sums(x):
-    return sum(x) + sum(x * x, start=x[0]) + sum([x, x]).sum() + sum([x[0], 2, x[1]]) + sum((v for v in x), 1.5) + sum([])
+    lists = sum([x, x]).sum() + sum([x[0], 2, x[1]]) + sum([])
+    return sum(x) + sum(x * x, start=x[0]) + lists + sum((v for v in x), 1.5)
 
 
 @case(VECTOR)
@@ -92,7 +93,8 @@ def itertools_(x):
     total += list(itertools.accumulate(x, operator.mul))[-1] + sum(itertools.chain(x, [x[0] * x[0]]))
     total += sum(u * v for u, v in itertools.product(x, repeat=2)) + list(itertools.islice(x, 1, 3))[0]
     total += sum(itertools.starmap(lambda u, v: np.sin(u) * v**2, zip(x, x[1:])))
-    total += sum(u * v for u, v in itertools.pairwise(x)) + next(itertools.cycle(x)) + list(itertools.repeat(x[0], 3))[1]
+    total += sum(u * v for u, v in itertools.pairwise(x)) + next(itertools.cycle(x))
+    total += list(itertools.repeat(x[0], 3))[1]
     total += sum(itertools.takewhile(lambda v: v > 1.0, x)) + sum(itertools.dropwhile(lambda v: v > 1.0, x))
     total += [list(group)[0] for _, group in itertools.groupby(x)][0] + sum(itertools.compress(x, [1, 0, 1]))
     total += [u for u, v in itertools.zip_longest(x, x[:1], fillvalue=x[2])][-1]
@@ -104,8 +106,8 @@ def itertools_(x):
 def operator_functions(x, y):
     o, items = operator, [x, y]
     return (
-        o.add(x, y) + o.sub(x, y) * o.mul(x, y) + o.truediv(x, y) + o.pow(x, y) + o.mod(x, y * 1.1) + o.neg(x) + o.pos(x)
-        + o.abs(-x) + o.itemgetter(1)(items) + sum(o.itemgetter(0, 1)(items)) + o.getitem(items, 0) * 2.0
+        o.add(x, y) + o.sub(x, y) * o.mul(x, y) + o.truediv(x, y) + o.pow(x, y) + o.mod(x, y * 1.1) + o.neg(x)
+        + o.pos(x) + o.abs(-x) + o.itemgetter(1)(items) + sum(o.itemgetter(0, 1)(items)) + o.getitem(items, 0) * 2.0
         + (x if o.gt(x, y) else y) + o.iadd(x, y) + o.attrgetter("a")(Point(x)) + o.methodcaller("norm")(Point(x, y))
         + o.methodcaller("get", "k", x)({}) + (x if o.truth(x) else 0.0)
     )  # fmt: skip
@@ -118,7 +120,8 @@ def operator_functions_as_keys(x):
     point = max([Point(v) for v in x], key=operator.attrgetter("a"))
     return (
         highest[0][1] * highest[1][1] + point.a**2 + sum(map(operator.itemgetter(0), [(v, 1) for v in x]))
-        + sum(map(Point.norm, [Point(v, v) for v in x])) + sum(map(operator.methodcaller("norm"), [Point(v) for v in x]))
+        + sum(map(Point.norm, [Point(v, v) for v in x]))
+        + sum(map(operator.methodcaller("norm"), [Point(v) for v in x]))
     )  # fmt: skip
 
 
@@ -126,9 +129,10 @@ def operator_functions_as_keys(x):
 def math_functions(x, y):
     m = math
     return [
-        m.sin(x), m.cos(x), m.tan(y), m.exp(x), m.log(x), m.log(x, 2), m.log(x, y + 2.0), m.log2(x), m.log10(x), m.sqrt(x),
-        m.pow(x, y), m.hypot(x, y), m.atan2(x, y), m.asin(x), m.acos(x), m.atan(x), m.sinh(x), m.cosh(x), m.tanh(x),
-        m.asinh(x), m.acosh(1.0 + x), m.atanh(x), m.expm1(x), m.log1p(x), m.erf(x), m.erfc(x), m.gamma(x), m.lgamma(x),
+        m.sin(x), m.cos(x), m.tan(y), m.exp(x), m.log(x), m.log(x, 2), m.log(x, y + 2.0), m.log2(x), m.log10(x),
+        m.sqrt(x), m.pow(x, y), m.hypot(x, y), m.atan2(x, y), m.asin(x), m.acos(x), m.atan(x),
+        m.sinh(x), m.cosh(x), m.tanh(x), m.asinh(x), m.acosh(1.0 + x), m.atanh(x), m.expm1(x), m.log1p(x),
+        m.erf(x), m.erfc(x), m.gamma(x), m.lgamma(x),
         m.degrees(x), m.radians(x), m.fabs(-x), m.copysign(x, -y), m.fmod(x, y * 1.1), m.fsum([x, y, x * y]),
         m.prod([x, y, 2.0]), m.dist([x, y], [1.0, 2.0]), m.cbrt(x), m.exp2(x), m.floor(x), m.ceil(x), m.trunc(x),
         m.isfinite(x), m.isclose(x, y), m.pi * x,

@@ -65,6 +65,62 @@ def test_subclasses_of_containers_stay_what_they_are():
     assert found.p == Pair(0.0, 0.0) and type(found.p) is Pair
 
 
+class Checked(NamedTuple("Checked", [("p", float), ("q", float)])):
+    def __new__(cls, both):
+        assert type(both) is float
+        return super().__new__(cls, both, both)
+
+
+class Weights(list):
+    def __init__(self, *, size):
+        super().__init__([1.5] * size)
+        self.size = size
+
+
+class Marked(tuple):
+    pass
+
+
+def test_containers_with_constructors_of_their_own():
+    marked = Marked((2.0, 3.0))
+    marked.note = "kept"
+    f = record(lambda c, w, m: (c.p * c.q * w[0] * w[1] * m[0] * m[1], m.note))
+    gradient = f(Checked(2.0), Weights(size=2), marked).backward()
+    assert type(gradient.c) is Checked and type(gradient.w) is Weights and type(gradient.m) is Marked
+    assert gradient.c[:] == (27.0, 27.0) and gradient.w[:] == [36.0, 36.0] and gradient.m[:] == (27.0, 18.0)
+    assert (gradient.w.size, gradient.m.note) == (2, "kept")
+    value = record(lambda c: (c, c._replace(p=c.q * 2.0)))(Checked(2.0)).value
+    assert value == ((2.0, 2.0), (4.0, 2.0)) and type(value[0]) is type(value[1]) is Checked
+
+
+@dataclasses.dataclass
+class Lazy:
+    x: float
+    later: Any = dataclasses.field(init=False)
+
+
+def test_a_field_that_is_not_set():
+    def f(p):
+        p.later = p.x * 2.0
+        return p.later * p.x
+
+    given = Lazy(3.0)
+    gradient = record(f)(given).backward()
+    assert gradient.x == 12.0 and gradient.later is None
+    assert oracle.same_bits(given.later, 6.0)
+
+
+class Temperature(float):
+    pass
+
+
+def test_subclasses_of_numbers_are_refused():
+    with pytest.raises(TypeError) as error:
+        record(lambda x, t: x * t)(1.0, Temperature(2.0))
+    assert str(error.value) == "an argument is a Temperature; pass a plain float"
+    assert record(lambda x, t: x * t)(1.0, float(Temperature(2.0))).backward() == (2.0, 1.0)
+
+
 def test_dataclasses_give_gradients_in_their_own_class():
     gradient = record(Point.product)(Point(3.0, np.array([1.0, 2.0]))).backward()
     assert type(gradient) is Point

@@ -336,3 +336,20 @@ def test_an_unreferenced_argument_is_freed(without_collector):
     del x
     result.close()
     assert given() is None
+
+
+def test_a_value_left_elsewhere_keeps_no_array_after_backward(without_collector):
+    kept, left = [], []
+
+    def f(x):
+        y = watch(kept)(x)
+        left.append(y)
+        left.append(x * 2.0)
+        return y * y
+
+    x = np.ones(1000)
+    given = weakref.ref(x)
+    record(f)(x).backward()
+    del x
+    assert alive(kept) == 0 and given() is None
+    assert float(left[0]) > 0.0 and np.asarray(left[1]).sum() == 2000.0

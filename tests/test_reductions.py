@@ -10,9 +10,9 @@ import pytest
 from scipy import special
 
 from autograd_frontend import RecordError, grad, record
+from autograd_frontend.cotangents import fitted
 from autograd_frontend.ops.block import LIKE, OPERATIONS, RESULT, find, like
 from autograd_frontend.ops.plain import PLAIN
-from autograd_frontend.tape import fitted
 from tests import oracle
 
 V = np.array([0.7, -1.3, 2.1, 0.4])

@@ -154,3 +154,33 @@ def test_sums_over_groups():
     check(lambda x: np.add.reduceat(x, [0, 2, 1]), V)
     check(lambda x: np.add.reduceat(x, [0, 2], axis=1), C)
     same(record(lambda w: np.bincount(np.array([0, 2, 2, 1]), w))(V).pullback(np.array([1.0, 2.0, 3.0])), [1, 3, 3, 2])
+
+
+def test_a_median_that_overwrites_its_plain_input_leaves_what_was_saved():
+    def f(x):
+        w = np.array([3.0, 2.0, 1.0])
+        y = x * w
+        np.median(w, overwrite_input=True)
+        return y
+
+    same(record(f)(np.ones(3)).backward(), [3, 2, 1])
+    with pytest.raises(RecordError, match="overwrite_input"):
+        record(lambda x: np.median(x * 2.0, overwrite_input=True))(V)
+
+
+def test_writes_and_reads_through_flat_are_recorded():
+    def f(x):
+        w = np.array([3.0, 2.0, 1.0, 5.0])
+        y = (x * w).sum()
+        w.flat[0] = 9.0
+        r = np.zeros((2, 2))
+        r.flat[1] = x[0] * x[1]
+        r.flat[[2, 3]] = x[2]
+        return y + sum(v * v for v in r.flat) + r.flat[1]
+
+    check(f, V)
+
+
+def test_fromiter_of_recorded_numbers_is_refused():
+    with pytest.raises(RecordError, match="fromiter"):
+        record(lambda x: np.fromiter((v * v for v in x), float).sum())(V)

@@ -1,0 +1,93 @@
+"""Arrays of cotangents: laid out as a value is, brought to an operand's shape and dtype, with exact zeros."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .ops.plain import PLAIN, quiet_sum
+
+ndarray = np.ndarray
+float64, vdot = np.float64, np.vdot
+
+
+def repeats(key: Any) -> bool:
+    """Whether a write through `key` may hit an entry twice."""
+    parts = key if type(key) is tuple else (key,)
+    return any(type(p) is list or (type(p) is ndarray and p.dtype != bool and p.size > 1) for p in parts)
+
+
+def winners(shape: tuple[int, ...], key: Any) -> Any:
+    """For a write with repeated indices: True where a value was the last one written to its entry."""
+    order = np.empty(shape, np.intp)
+    picked = order[key]
+    rank = np.arange(picked.size).reshape(picked.shape)
+    order[key] = rank
+    return order[key] == rank
+
+
+def mirror_like(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...]) -> ndarray:
+    """Zeros with the given strides; of their own where the entries overlap (a broadcast result has no views)."""
+    m = np.zeros(shape, dtype)
+    if m.strides == strides or 0 in shape or any(s == 0 and n > 1 for s, n in zip(strides, shape, strict=True)):
+        return m
+    low = sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s < 0)
+    high = sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s > 0)
+    buffer = np.zeros(high - low + dtype.itemsize, np.uint8)
+    return ndarray(shape, dtype, buffer, -low, strides)
+
+
+def strong_zero(d: Any, g: Any) -> Any:
+    """`d` with exact zeros where the cotangent `g` is zero, if it has a NaN there."""
+    return PLAIN.where(g == 0, 0, d) if has_nan(d) else d
+
+
+def fitted(d: Any, g: Any, fit: Any) -> Any:
+    """`d` with exact zeros where `g` is zero (strong zero), summed to the operand's shape, in its dtype."""
+    shape, dtype, strict = fit
+    if strict:
+        d = strong_zero(d, g)
+    if shape is None:  # the operand is a Scalar
+        return float(quiet_sum(d))  # a float32 cotangent must not make the sum of all narrower
+    if type(d) is ndarray or type(d) is float64:
+        if d.shape != shape:
+            d = unbroadcast(d, shape)
+        if d.dtype != dtype:
+            d = d.astype(dtype)
+    elif dtype is not None:
+        d = filled(d, shape, dtype) if shape else dtype.type(d)
+    return d
+
+
+def filled(d: Any, shape: tuple[int, ...], dtype: Any) -> ndarray:
+    """`d` repeated to this shape. In memory of its own: BLAS does not take arrays without strides."""
+    m = np.empty(shape, dtype)
+    m[...] = d
+    return m
+
+
+def has_nan(d: Any) -> bool:
+    """Whether there is a NaN, at the cost of one pass and no temporary where BLAS can do it."""
+    if type(d) is ndarray:
+        return bool(np.isnan(vdot(d, d)) and np.isnan(d).any()) if d.dtype != object else False
+    return bool(d != d)
+
+
+def unbroadcast(d: Any, shape: tuple[int, ...]) -> Any:
+    """Sum `d` over the axes that broadcasting added to, or stretched in, an operand of this shape."""
+    if d.size == prod(shape):
+        return d.reshape(shape)
+    extra = d.ndim - len(shape)
+    if d.ndim == 0:
+        return filled(d, shape, d.dtype)
+    if extra < 0:
+        d = d.reshape((1,) * -extra + d.shape)
+        extra = 0
+    axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and d.shape[i + extra] != 1)
+    if axes:
+        d = np.add.reduce(d, axis=axes, keepdims=True)
+    if extra:
+        d = d.reshape(d.shape[extra:])
+    return d if d.shape == shape else filled(d, shape, d.dtype)
