@@ -24,7 +24,7 @@ from .general import any_operation, composition, write_out
 from .memory import protect
 from .ops.block import COMPOSED, OPERATIONS, Operation, find
 from .recording import ACTIVE, HARMLESS, HERE, depends, emit, lifted, refuse, settle, short, site, tape_of, value
-from .tape import Ref, pass_on
+from .tape import Ref, Tensor, pass_on
 
 ndarray = np.ndarray
 TABLE: dict[Any, Any] = {}
@@ -33,7 +33,7 @@ PROGRAMS: dict[int, tuple[Any, Any]] = {}  # id of a function -> (weak reference
 LATER: dict[str, Operation] = {}  # callables of modules that are not imported yet
 STANDARD = str(Path(operator.__file__).parent)
 IN_PLACE = {"sort", "partition", "resize", "byteswap", "setfield"}
-GENERATED_METHODS = {"__init__", "__repr__", "__hash__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__"}
+GENERATED_METHODS = {"__init__", "__repr__", "__hash__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__", "__setattr__"}
 SEEN = [0]  # how many modules were imported when LATER was looked through
 DIRECT = set("append add get pop keys values items insert setdefault appendleft popleft clear remove copy".split())
 UNSAFE = {"eval", "exec", "locals", "vars", "compile", "globals"}
@@ -64,7 +64,11 @@ def resolve(f: Any) -> Any:
         return of(f)
     if kind is types.MethodWrapperType:
         return slot(f)
-    if kind is operator.itemgetter or kind is operator.attrgetter or kind is operator.methodcaller:
+    if kind is operator.attrgetter:
+        from .objects import get_attributes
+
+        return get_attributes(f)
+    if kind is operator.itemgetter or kind is operator.methodcaller:
         from .python import getter
 
         return getter(f)
@@ -227,70 +231,6 @@ def no_rule(f: Any) -> RecordError:
     )
 
 
-def overloaded(call: Callable[[Any, Any], Any], a: Any, b: Any) -> tuple[bool, Any]:
-    """A binary operator on an object of the user's class: its own method, rewritten. (handled, result)"""
-    name = call.__name__.strip("_")
-    back = REFLECTED.get(name, "r" + name)
-    forward, second = method(a, name), method(b, back)
-    if not any(hasattr(m, "__code__") for m, x in ((forward, a), (second, b)) if not isinstance(x, Ref)):
-        return False, None
-    tries = [(forward, a, b), (second, b, a)]
-    if type(a) is type(b):
-        tries = tries if name in REFLECTED else tries[:1]
-    elif issubclass(type(b), type(a)) and second is not method(a, back):
-        tries.reverse()
-    elif isinstance(a, (list, tuple, str, bytes)) and not hasattr(forward, "__code__"):  # joining is tried last
-        tries.reverse()
-    if hasattr(second, "__code__") and entrywise(a, b) and (isinstance(a, Ref) or isinstance(a, np.generic)):
-        tries = [(second, b, entries(a, b))]
-    for m, x, y in tries:
-        if isinstance(x, Ref) or m is None:
-            continue
-        r = of(m)(x, y) if hasattr(m, "__code__") else m(x, y)
-        if r is not NotImplemented:
-            return True, r
-    if name in ("eq", "ne"):
-        return True, (a is b) == (name == "eq")
-    kinds = [type(value(x)) for x in (a, b)]
-    names = [f"numpy.{k.__name__}" if issubclass(k, (np.generic, ndarray)) else k.__name__ for k in kinds]
-    return True, call(*[type(k, (), {})() for k in names])  # TypeError: nobody else knows what to do
-
-
-def method(x: Any, name: str) -> Any:
-    """The special method of an object's class, if it has one."""
-    cls = type(x)
-    found = getattr(cls, f"__{name}__", None)
-    if name == "ne" and found is object.__ne__ and hasattr(cls.__eq__, "__code__"):
-        found = differs
-    return found
-
-
-def differs(x: Any, y: Any) -> Any:
-    """What `x != y` is where only `__eq__` is defined."""
-    r = of(type(x).__eq__)(x, y)
-    return r if r is NotImplemented else not of(bool)(r)
-
-
-def entrywise(x: Any, y: Any) -> bool:
-    """Whether NumPy, on the left with `x`, calls the operator of `y` for every entry: `y` does not ask for the whole."""
-    if not isinstance(x, (ndarray, np.generic)) or hasattr(type(y), "__array_ufunc__"):
-        return False
-    return not getattr(y, "__array_priority__", -1e6) > (0.0 if isinstance(x, ndarray) else -1e6)
-
-
-def entries(x: Any, y: Any) -> Any:
-    """What an operator of `y` is handed there: a Python number, for a scalar."""
-    if isinstance(x, np.generic):
-        return of(float)(x) if isinstance(x, Ref) else x.item()
-    raise refuse(
-        f"an operator of {type(y).__name__} would be called for every entry of a recorded array",
-        "Put the array on the right, or give the class an __array_priority__.",
-    )
-
-
-REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
-
-
 def late(f: Any) -> bool:
     """Look again for callables of modules that have been imported since; True if `f` is one of them."""
     if SEEN[0] != len(sys.modules):
@@ -347,7 +287,25 @@ def handler(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
     if op.elementwise and op.bind is None:
         make = {1: one_operand, 2: two_operands}.get(len(op.operands), many_operands)
         return make(op, call)
-    return any_operation(op, call)
+    general = any_operation(op, call)
+    return low_rank(OPERATIONS[op.low_rank], call, general) if op.low_rank else general
+
+
+def low_rank(op: Operation, call: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    """A product that for vectors and matrices is `op`."""
+    fast = operators.two_operands(op, "call(x, y)", call, lambda op, call, a, b, s: general(a, b), False)
+
+    def handle(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 2 and not kwargs:
+            a, b = args
+            if type(a) in ARRAYS and type(b) in ARRAYS and a.ndim in (1, 2) and b.ndim in (1, 2):
+                return fast(a, b)
+        return general(*args, **kwargs)
+
+    return handle
+
+
+ARRAYS = frozenset({ndarray, Tensor})
 
 
 def one_operand(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .callables import of, overloaded
+from .callables import of
 from .memory import adopt, before_plain_write, into, plain_key, put, read, read_plain, write
+from .objects import assign, attribute, manager, overloaded, steps
 from .operators import prefix, two_operands
 from .ops.block import OPERATIONS, Operation
 from .recording import ACTIVE, GENERATED, depends, emit, lifted, refuse, settle, site, tape_of, value
@@ -244,11 +245,14 @@ def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
 
 def iterate(x: Any) -> Any:
     """What a loop, an unpacking or a starred argument runs over."""
-    if type(x) is np.flatiter and lifted(x.base) is not x.base:
+    kind = type(x)
+    if kind is list or kind is tuple or kind is range:
+        return x
+    if kind is np.flatiter and lifted(x.base) is not x.base:
         return of(np.ravel)(x.base)
-    if type(x) is memoryview:
+    if kind is memoryview:
         guarded(x)
-    return settle(x) if type(x) is ndarray else x
+    return settle(x) if kind is ndarray else steps(x)
 
 
 def guarded(x: memoryview) -> None:
@@ -282,6 +286,9 @@ class Eager:
     store = staticmethod(store)
     iter = staticmethod(iterate)
     truth = staticmethod(truth)
+    attribute = staticmethod(attribute)
+    assign = staticmethod(assign)
+    manager = staticmethod(manager)
     index = Index()
     invert = staticmethod(invert)
     neg = staticmethod(prefix(OPERATIONS["neg"], operator.neg, partial(unary, OPERATIONS["neg"], operator.neg)))

@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from .eager import EAGER, foreign, iterate, overloaded_unary, truth
+from . import objects
+from .eager import EAGER, foreign, iterate, truth
+from .objects import overloaded
 from .ops import reductions
 from .ops.block import OPERATIONS
 from .recording import ACTIVE, depends, emit, handle, recordable, refuse, settle, site, tape_of, value
@@ -262,8 +264,6 @@ def exact(number: Any) -> Callable[..., Any]:
 
 def div_mod(x: Any, y: Any) -> Any:
     if foreign(x) or foreign(y):
-        from .callables import overloaded
-
         done, r = overloaded(divmod, x, y)
         if done:
             return r
@@ -334,6 +334,7 @@ def fill(table: dict[Any, Any], methods: dict[str, Any]) -> None:
         np.vectorize: isnt_vectorize, np.fromiter: from_iterator,
     })  # fmt: skip
     methods["sort"] = table[ndarray.sort] = sort_in_place
+    objects.fill(table)
 
 
 __all__ = ["Tensor", "fill", "iterating"]

@@ -16,15 +16,20 @@ from collections.abc import Iterator
 
 from . import reading, recipe, source
 from .errors import Place, RecordError
+from .reach import reach
 
 
 class Program:
-    """A rewritten function. source: its text; code: of the function; filename, line: of the original."""
+    """A rewritten function. source: its text; code: of the function; reaching: the same, where attributes and `with`
+    blocks ask `ops` too; filename, line: of the original."""
 
-    __slots__ = ("code", "filename", "line", "original", "source")
+    __slots__ = ("code", "filename", "line", "original", "reaching", "source")
 
-    def __init__(self, text: str, code: types.CodeType, original: types.CodeType) -> None:
+    def __init__(
+        self, text: str, code: types.CodeType, reaching: types.CodeType, original: types.CodeType
+    ) -> None:
         self.source, self.code, self.original = text, code, original  # kept alive: both are known by their id
+        self.reaching = reaching
         self.filename, self.line = original.co_filename, original.co_firstlineno
 
     def __repr__(self) -> str:
@@ -53,7 +58,8 @@ def program_of(fn: types.FunctionType) -> Program:
 
 def bind(fn: types.FunctionType, ops: object) -> types.MethodType:
     """The program of `fn` run under `ops`: with the globals, cells and defaults of `fn` themselves."""
-    code = program_of(fn).code
+    program = program_of(fn)
+    code = program.reaching if hasattr(ops, "attribute") else program.code
     cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
     closure = tuple(cells[name] for name in code.co_freevars)
     new = types.FunctionType(code, fn.__globals__, fn.__name__, fn.__defaults__, closure)
@@ -101,10 +107,13 @@ def _rewrite(fn: types.FunctionType) -> Program:
             raise RecordError(f"internal error: it cannot be rewritten ({error})", where, remedy) from error
     code = source.compile_like(fn.__code__, tree)
     code = source.requalified(code, code.co_qualname, fn.__code__.co_qualname)
+    local = {name for c in _codes(code) for name in (*c.co_varnames, *c.co_cellvars, *c.co_freevars)}
+    reaching = source.compile_like(fn.__code__, reach(tree, reader.ops, fn, local))
+    reaching = source.requalified(reaching, reaching.co_qualname, fn.__code__.co_qualname)
     _SITES.extend((found.filename, site) for site in reader.sites)
-    for inner in _codes(code):
+    for inner in (*_codes(code), *_codes(reaching)):
         _NAMES[id(inner)] = inner, reader.names
-    return Program(text, code, fn.__code__)
+    return Program(text, code, reaching, fn.__code__)
 
 
 def _write(code: types.CodeType, text: str, found: source.Source) -> tuple[str, source.Function, recipe.Reader]:

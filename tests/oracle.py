@@ -168,12 +168,23 @@ def gradient(function: Function, args: Sequence[Any], weights: Any) -> tuple[Any
     return values, max(errors, default=0.0) / (1.0 + float(np.max(np.abs(values), initial=0.0)))
 
 
+LARGE = 2000
+
+
+class TooLarge(Exception):
+    """A fraction has grown beyond `LARGE` bits: repeated products in loops would never end."""
+
+
 @dataclass(frozen=True, eq=False)
 class Dual:
     """A number and its derivative in one direction, exact over fractions. Comparisons look at the number."""
 
     value: Any
     tangent: Any = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, Fraction) and max(abs(self.value.numerator), self.value.denominator).bit_length() > LARGE:
+            raise TooLarge
 
     def __add__(self, other: Any) -> Dual:
         o = lifted(other)
@@ -250,3 +261,13 @@ def exact_gradient(function: Function, args: Sequence[Any], weights: Sequence[An
         outputs = flatten(function(*like(tuple(args), iter(duals))))
         result.append(sum((w * lifted(o).tangent for w, o in zip(weights, outputs)), Fraction(0)))
     return result
+
+
+def affordable(function: Function, args: Sequence[Any]) -> bool:
+    """Whether fractions stay small all along the way of a call."""
+    duals = iter([Dual(a) if isinstance(a, Fraction) else a for a in flatten(tuple(args))])
+    try:
+        function(*like(tuple(args), duals))
+    except TooLarge:
+        return False
+    return True

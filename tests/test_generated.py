@@ -67,7 +67,7 @@ def reference(program: Program, weights: Any) -> Any:
     return values
 
 
-@tries(400)
+@tries(300)
 @given(programs())
 def test_value_is_the_plain_functions_bit_for_bit(program: Program) -> None:
     args, plain_args = program.fresh(), program.fresh()
@@ -77,7 +77,7 @@ def test_value_is_the_plain_functions_bit_for_bit(program: Program) -> None:
         assert oracle.same_bits(args, plain_args), f"arguments left as {args!r} instead of {plain_args!r}"
 
 
-@tries(400)
+@tries(300)
 @given(programs(), seeds)
 def test_gradient_agrees_with_differences(program: Program, seed: int) -> None:
     weights = oracle.random_like(plain(program), seed)
@@ -131,9 +131,9 @@ def test_adjoint_identity(program: Program, seed: int) -> None:
 @tries(200)
 @given(scalar_programs())
 def test_fractions_give_the_exact_gradient(program: Program) -> None:
+    assume(oracle.affordable(program.function(), program.args))
     value = plain(program)
     leaves = oracle.flatten(value)
-    assume(max(leaf.denominator.bit_length() for leaf in leaves) < 2000)
     weights = [Fraction(place + 1, 2) for place in range(len(leaves))]
     result = recorded(program)
     assert oracle.same_bits(result.value, value)
@@ -159,7 +159,7 @@ def test_rational_programs_on_floats(program: Program, seed: int) -> None:
     np.testing.assert_allclose(oracle.entries(result.pullback(weights)), expected, rtol=0, atol=1e-5 * scale)
 
 
-@tries(250)
+@tries(200)
 @given(branch_probe_programs())
 def test_what_is_evaluated_and_in_which_order(program: Program) -> None:
     """A path not taken raises when evaluated; the rest runs as often and in the order of the plain run."""

@@ -73,7 +73,7 @@ class Operation:
 
     __slots__ = (
         "name", "doc", "calls", "operands", "pulls", "pushes", "bind", "shape", "elementwise", "linear", "views",
-        "samples", "sweeps", "variadic", "value", "rtol", "scalars", "formula", "parts", "back",
+        "samples", "sweeps", "variadic", "value", "rtol", "scalars", "formula", "parts", "back", "low_rank",
     )  # fmt: skip
 
     def __init__(self, block: type, calls: str, kind: str) -> None:
@@ -95,6 +95,7 @@ class Operation:
         self.scalars = given.get("scalars")  # (factor of a, factor of b) as text, where the rule is g times a factor
         self.sweeps: dict[Any, Any] = {}
         self.back: Any = None
+        self.low_rank = given.get("low_rank", "")  # for vectors and matrices it is this operation, on a fast path
         strict = given.get("strict", self.elementwise)
         if self.variadic:
             self.pulls: tuple[Rule, ...] = (self.rule(given["pull_each"], 3, strict),)

@@ -76,6 +76,7 @@ class dot:
     (the only one of a vector). Pullback: the sum over the axes that `g` has from the other operand."""
 
     linear = True
+    low_rank = "matmul"
 
     def bind(a, b, out=None):
         return (a, b), {}

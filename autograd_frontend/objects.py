@@ -1,0 +1,383 @@
+"""Objects of the user's classes: what their operators, properties, iteration and `with` blocks do is recorded too.
+
+Python itself would run those methods as they are, and an array that holds recorded values looks plain to them.
+"""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import functools
+import heapq
+import itertools
+import operator
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .callables import library, of, standard
+from .recording import refuse, value
+from .tape import Ref, Scalar, Tensor
+
+ndarray = np.ndarray
+REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+
+# Operators
+
+
+def overloaded(call: Callable[[Any, Any], Any], a: Any, b: Any) -> tuple[bool, Any]:
+    """A binary operator on an object of the user's class: its own method, rewritten. (handled, result)"""
+    name = call.__name__.strip("_")
+    back = REFLECTED.get(name, "r" + name)
+    forward, second = method(a, name), method(b, back)
+    if not any(hasattr(m, "__code__") for m, x in ((forward, a), (second, b)) if not isinstance(x, Ref)):
+        return False, None
+    tries = [(forward, a, b), (second, b, a)]
+    if type(a) is type(b):
+        tries = tries if name in REFLECTED else tries[:1]
+    elif issubclass(type(b), type(a)) and second is not method(a, back):
+        tries.reverse()
+    elif isinstance(a, (list, tuple, str, bytes)) and not hasattr(forward, "__code__"):  # joining is tried last
+        tries.reverse()
+    if hasattr(second, "__code__") and entrywise(a, b):
+        tries = [(second, b, entries(a, b))]
+    for m, x, y in tries:
+        if isinstance(x, Ref) or m is None:
+            continue
+        r = of(m)(x, y) if hasattr(m, "__code__") else m(x, y)
+        if r is not NotImplemented:
+            return True, r
+    if name in ("eq", "ne"):
+        return True, (a is b) == (name == "eq")
+    kinds = [type(value(x)) for x in (a, b)]
+    names = [f"numpy.{k.__name__}" if issubclass(k, (np.generic, ndarray)) else k.__name__ for k in kinds]
+    return True, call(*[type(k, (), {})() for k in names])  # TypeError: nobody knows what to do
+
+
+def method(x: Any, name: str) -> Any:
+    """The special method of an object's class, if it has one."""
+    cls = type(x)
+    found = getattr(cls, f"__{name}__", None)
+    if name == "ne" and found is object.__ne__ and hasattr(cls.__eq__, "__code__"):
+        found = differs
+    return found
+
+
+def differs(x: Any, y: Any) -> Any:
+    """What `x != y` is where only `__eq__` is defined."""
+    r = of(type(x).__eq__)(x, y)
+    return r if r is NotImplemented else not of(bool)(r)
+
+
+def entrywise(x: Any, y: Any) -> bool:
+    """Whether NumPy, on the left with `x`, calls the operator of `y` for every entry: `y` does not ask for the whole."""
+    if not (isinstance(x, np.generic) or isinstance(x, Ref) and type(x.v) is ndarray):
+        return False
+    if hasattr(type(y), "__array_ufunc__"):
+        return False
+    return not getattr(y, "__array_priority__", -1e6) > (0.0 if isinstance(x, ndarray) else -1e6)
+
+
+def entries(x: Any, y: Any) -> Any:
+    """What an operator of `y` is handed there: a Python number, for a scalar."""
+    if isinstance(x, np.generic):
+        return of(float)(x) if isinstance(x, Ref) else x.item()
+    raise refuse(
+        f"an operator of {type(y).__name__} would be called for every entry of a recorded array",
+        "Put the array on the right, or give the class an __array_priority__.",
+    )
+
+
+# Attributes
+
+ANY = "*"
+GETTERS: dict[int, dict[str, Any]] = {}  # by id of a class: attributes that run code
+SETTERS: dict[int, dict[str, Any]] = {}
+KNOWN: dict[int, Any] = {}  # weak references to those classes
+
+
+def attribute(x: Any, name: str) -> Any:
+    """`x.name`."""
+    found = GETTERS.get(id(type(x)))
+    if found is None:
+        found = survey(type(x))
+    if found:
+        get = found.get(name)
+        if ANY in found:
+            return found[ANY](x, name, get)
+        if get is not None:
+            return get(x, name)
+    return getattr(x, name)
+
+
+def assign(v: Any, x: Any, name: str) -> None:
+    """`x.name = v`."""
+    found = SETTERS.get(id(type(x)))
+    if found is None:
+        survey(type(x))
+        found = SETTERS[id(type(x))]
+    if found:
+        change = found.get(ANY) or found.get(name)
+        if change is not None:
+            change(x, name, v)
+            return
+    setattr(x, name, v)
+
+
+def survey(cls: type) -> dict[str, Any]:
+    """Look through a class once for attributes that run code of the user's."""
+    key = id(cls)
+    getters: dict[str, Any] = {}
+    setters: dict[str, Any] = {}
+    if issubclass(cls, Ref):
+        getters = dict.fromkeys({*Scalar.__slots__, *Tensor.__slots__}, hidden)
+    elif cls is super:
+        getters[ANY] = inherited
+    else:
+        seen: set[str] = set()
+        for base in cls.__mro__:
+            if not library(base.__module__) and not standard(base.__module__) and base is not object:
+                for name, x in vars(base).items():
+                    if name not in seen:
+                        look_at(name, x, getters, setters)
+            seen.update(vars(base))
+    SETTERS[key] = setters
+    KNOWN[key] = weakref.ref(cls, lambda _: [table.pop(key, None) for table in (GETTERS, SETTERS, KNOWN)])
+    GETTERS[key] = getters
+    return getters
+
+
+def look_at(name: str, x: Any, getters: dict[str, Any], setters: dict[str, Any]) -> None:
+    """Note what an entry of a class does when the attribute is read or bound."""
+    kind = type(x)
+    if kind is property:
+        if is_function(x.fget):
+            getters[name] = lambda obj, _: of(x.fget)(obj)
+        if is_function(x.fset):
+            setters[name] = lambda obj, _, v: of(x.fset)(obj, v)
+    elif kind is functools.cached_property:
+        getters[name] = functools.partial(cached, x)
+    elif name == "__getattr__" and is_function(x):
+        getters[ANY] = functools.partial(otherwise, x)
+    elif name == "__setattr__" and is_function(x):
+        setters[ANY] = lambda obj, key, v: of(x)(obj, key, v)
+    elif kind is not types.FunctionType and not isinstance(x, type) and not standard(kind.__module__):
+        get, change = getattr(kind, "__get__", None), getattr(kind, "__set__", None)
+        if is_function(change):
+            setters[name] = lambda obj, _, v: of(change)(x, obj, v)
+        if is_function(get):
+            getters[name] = lambda obj, key: (
+                of(get)(x, obj, type(obj)) if change or key not in getattr(obj, "__dict__", ()) else vars(obj)[key]
+            )
+
+
+def is_function(f: Any) -> bool:
+    return isinstance(f, types.FunctionType)
+
+
+def hidden(x: Any, name: str) -> Any:
+    """What a recorded value keeps for itself, its value may not have."""
+    return getattr(x.v, name)
+
+
+def cached(p: Any, x: Any, name: str) -> Any:
+    """A `functools.cached_property`."""
+    kept = x.__dict__
+    if p.attrname not in kept:
+        kept[p.attrname] = of(p.func)(x)
+    return kept[p.attrname]
+
+
+def otherwise(f: Any, x: Any, name: str, get: Any) -> Any:
+    """An attribute of an object with `__getattr__`."""
+    try:
+        return type(x).__getattribute__(x, name) if get is None else get(x, name)
+    except AttributeError:
+        return of(f)(x, name)
+
+
+def inherited(x: Any, name: str, get: Any) -> Any:
+    """`super().name`: a property of a base class."""
+    mro = x.__self_class__.__mro__
+    for base in mro[mro.index(x.__thisclass__) + 1 :]:
+        if name in vars(base):
+            p = vars(base)[name]
+            if type(p) is property and is_function(p.fget):
+                return of(p.fget)(x.__self__)
+            break
+    return getattr(x, name)
+
+
+def get_attribute(x: Any, name: Any, *default: Any) -> Any:
+    """`getattr(x, name, default)`."""
+    try:
+        return attribute(x, name) if type(name) is str else getattr(x, name)
+    except AttributeError:
+        if default:
+            return default[0]
+        raise
+
+
+def has_attribute(x: Any, name: Any) -> bool:
+    try:
+        get_attribute(x, name)
+    except AttributeError:
+        return False
+    return True
+
+
+def set_attribute(x: Any, name: Any, v: Any) -> None:
+    assign(v, x, name)
+
+
+def get_attributes(f: Any) -> Callable[[Any], Any]:
+    """An `operator.attrgetter`."""
+    _, names = f.__reduce__()
+
+    def call(x: Any) -> Any:
+        found = tuple([functools.reduce(attribute, name.split("."), x) for name in names])
+        return found if len(names) > 1 else found[0]
+
+    return call
+
+
+# Iteration and contexts
+
+
+def steps(x: Any) -> Any:
+    """What a loop runs over: an object whose class is written in Python gives its items by rewritten methods."""
+    cls = type(x)
+    each = getattr(cls, "__iter__", None)
+    if each is None and is_function(getattr(cls, "__getitem__", None)):
+        return items(x)
+    if is_function(each) and not library(cls.__module__) and not standard(cls.__module__):
+        x = of(each)(x)
+        cls = type(x)
+    step = getattr(cls, "__next__", None)
+    if is_function(step) and not library(cls.__module__) and not standard(cls.__module__):
+        return Steps(x, of(step))
+    return x
+
+
+def items(x: Any) -> Iterator[Any]:
+    """The items of an object that has only `__getitem__`."""
+    get, i = of(type(x).__getitem__), 0
+    while True:
+        try:
+            item = get(x, i)
+        except IndexError:
+            return
+        yield item
+        i += 1
+
+
+class Steps:
+    """An iterator of the user's, each step of which is recorded."""
+
+    __slots__ = ("of", "step")
+
+    def __init__(self, x: Any, step: Any) -> None:
+        self.of, self.step = x, step
+
+    def __iter__(self) -> Steps:
+        return self
+
+    def __next__(self) -> Any:
+        return self.step(self.of)
+
+
+def manager(x: Any) -> Any:
+    """What a `with` block enters and leaves."""
+    cls = type(x)
+    if library(cls.__module__) or standard(cls.__module__):
+        return x
+    enter, leave = getattr(cls, "__enter__", None), getattr(cls, "__exit__", None)
+    return Manager(x, enter, leave) if enter and leave and (is_function(enter) or is_function(leave)) else x
+
+
+class Manager:
+    """A context manager of the user's, whose methods are recorded."""
+
+    __slots__ = ("of", "enter", "leave")
+
+    def __init__(self, x: Any, enter: Any, leave: Any) -> None:
+        self.of, self.enter, self.leave = x, enter, leave
+
+    def __enter__(self) -> Any:
+        return of(self.enter)(self.of)
+
+    def __exit__(self, *error: Any) -> Any:
+        return of(self.leave)(self.of, *error)
+
+
+# Builtins that meet such objects
+
+ALL = slice(0, None)
+LOOPS: tuple[tuple[Any, slice], ...] = (
+    *((f, slice(0, 1)) for f in (
+        list, tuple, set, frozenset, sorted, any, all, enumerate, collections.deque, itertools.islice,
+        itertools.accumulate, itertools.groupby, itertools.cycle, itertools.pairwise, itertools.tee,
+        itertools.combinations, itertools.permutations, itertools.combinations_with_replacement,
+    )),
+    *((f, ALL) for f in (zip, itertools.chain, itertools.product, itertools.zip_longest, itertools.compress)),
+    *((f, slice(1, None)) for f in (map, filter, itertools.starmap, itertools.takewhile, itertools.dropwhile,
+                                    itertools.filterfalse)),
+    (functools.reduce, slice(1, 2)),
+)  # fmt: skip
+COMPARING = (
+    heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace, heapq.heappushpop, bisect.bisect_left,
+    bisect.bisect_right, bisect.insort_left, bisect.insort_right, operator.contains, operator.indexOf,
+    operator.countOf, operator.concat, operator.is_, operator.is_not, operator.delitem, operator.length_hint,
+)  # fmt: skip
+
+
+def looping(call: Callable[..., Any], places: slice, first_is_function: bool) -> Callable[..., Any]:
+    """A builtin that runs over some of its arguments, and perhaps calls the first."""
+
+    def handle(*args: Any, **kwargs: Any) -> Any:
+        given = list(args)
+        given[places] = [steps(x) for x in given[places]]
+        if first_is_function and given and is_function(getattr(type(given[0]), "__call__", None)):
+            given[0] = of(given[0])
+        return call(*given, **kwargs)
+
+    handle.__name__ = call.__name__
+    return handle
+
+
+def extreme(call: Callable[..., Any]) -> Callable[..., Any]:
+    """`min` and `max` of one iterable or of several values."""
+    return lambda *args, **kwargs: call(*(map(steps, args) if len(args) == 1 else args), **kwargs)
+
+
+def by_method(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    """A builtin that asks a special method of its first argument."""
+
+    def handle(*args: Any, **kwargs: Any) -> Any:
+        m = getattr(type(args[0]), name, None) if args and not isinstance(args[0], Ref) else None
+        return of(m)(*args, **kwargs) if is_function(m) and m.__module__ != "fractions" else call(*args, **kwargs)
+
+    handle.__name__ = call.__name__
+    return handle
+
+
+def fill(table: dict[Any, Any]) -> None:
+    from .python import iterating
+
+    table.update({getattr: get_attribute, hasattr: has_attribute, setattr: set_attribute})
+    for f, places in LOOPS:
+        table[f] = looping(table[f], places, places.start == 1)
+    for f in COMPARING:
+        table[f] = iterating(f)
+    for f in (min, max):
+        table[f] = extreme(table[f])
+    names = {
+        abs: "__abs__", round: "__round__", reversed: "__reversed__", operator.neg: "__neg__",
+        operator.pos: "__pos__", operator.abs: "__abs__", operator.invert: "__invert__",
+    }  # fmt: skip
+    for f, name in names.items():
+        table[f] = by_method(name, table.get(f, f))
+    table[operator.call] = lambda f, /, *args, **kwargs: of(f)(*args, **kwargs)
