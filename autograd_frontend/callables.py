@@ -33,7 +33,7 @@ PROGRAMS: dict[int, tuple[Any, Any]] = {}  # id of a function -> (weak reference
 LATER: dict[str, Operation] = {}  # callables of modules that are not imported yet
 STANDARD = str(Path(operator.__file__).parent)
 IN_PLACE = {"sort", "partition", "resize", "byteswap", "setfield"}
-GENERATED_METHODS = {"__init__", "__repr__", "__hash__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__", "__setattr__"}
+GENERATED_METHODS = {f"__{name}__" for name in "init repr hash eq lt le gt ge setattr".split()}
 SEEN = [0]  # how many modules were imported when LATER was looked through
 DIRECT = set("append add get pop keys values items insert setdefault appendleft popleft clear remove copy".split())
 UNSAFE = {"eval", "exec", "locals", "vars", "compile", "globals"}
@@ -107,7 +107,10 @@ def function(f: Any) -> Any:
             TABLE[f] = guard(f)
         return TABLE[f]
     if standard(f.__module__) or standard_file(f.__code__.co_filename):
+        from .objects import decorated
         from .python import iterating
+
+        f = decorated(f)
 
         return iterating(f)
     from .eager import EAGER
@@ -182,9 +185,15 @@ def construct(cls: Any) -> Any:
     if cls is memoryview or cls is bytearray or cls.__module__ == "array":
         return guard(cls)
     meta: Any = type(cls)
-    plain = type(init) is not types.FunctionType or library(cls.__module__)
-    if plain or meta is not type or cls.__new__ is not object.__new__ or init.__code__.co_filename == "<string>":
-        return cls if not library(cls.__module__) else guard(cls)
+    if library(cls.__module__):
+        return guard(cls)
+    if meta is not type or standard_class(cls):
+        return cls
+    own = type(init) is types.FunctionType and init.__code__.co_filename != "<string>"
+    if not own or cls.__new__ is not object.__new__:
+        from .objects import making
+
+        return making(cls)
     if standard(cls.__module__):
         from .python import iterating
 
@@ -196,6 +205,11 @@ def construct(cls: Any) -> Any:
         return instance
 
     return make
+
+
+def standard_class(cls: Any) -> bool:
+    """Whether making an instance runs no code but the standard library's."""
+    return standard(cls.__module__) and type(cls.__init__) is not types.FunctionType
 
 
 def guard(f: Any) -> Any:

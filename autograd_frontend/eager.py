@@ -67,7 +67,7 @@ def operand(x: Any, other: Any, call: Callable[[Any, Any], Any]) -> Any:
     """An operand as the recording sees it. A list or tuple is an array only where NumPy takes part."""
     if issubclass(type(x), (list, tuple)):
         numpy = isinstance(other, (ndarray, np.generic))
-        repeat = call is operator.mul and isinstance(other, np.integer)
+        repeat = call is operator.mul and isinstance(other, (np.integer, np.floating))  # NumPy repeats, or raises
         return settle(x) if numpy and not repeat else x
     return settle(x)
 

@@ -73,7 +73,7 @@ def differs(x: Any, y: Any) -> Any:
 
 
 def entrywise(x: Any, y: Any) -> bool:
-    """Whether NumPy, on the left with `x`, calls the operator of `y` for every entry: `y` does not ask for the whole."""
+    """Whether NumPy, on the left with `x`, calls the operator of `y` for every entry: `y` does not ask for all."""
     if not (isinstance(x, np.generic) or isinstance(x, Ref) and type(x.v) is ndarray):
         return False
     if hasattr(type(y), "__array_ufunc__"):
@@ -193,8 +193,9 @@ def cached(p: Any, x: Any, name: str) -> Any:
 
 def otherwise(f: Any, x: Any, name: str, get: Any) -> Any:
     """An attribute of an object with `__getattr__`."""
+    kind: Any = type(x)
     try:
-        return type(x).__getattribute__(x, name) if get is None else get(x, name)
+        return kind.__getattribute__(x, name) if get is None else get(x, name)
     except AttributeError:
         return of(f)(x, name)
 
@@ -242,6 +243,48 @@ def get_attributes(f: Any) -> Callable[[Any], Any]:
         return found if len(names) > 1 else found[0]
 
     return call
+
+
+# Instances
+
+
+def making(cls: Any) -> Any:
+    """How an instance is made of a class with a `__new__` of its own, or with a generated `__init__`."""
+    new, init = cls.__new__, cls.__init__
+    after = getattr(cls, "__post_init__", None)
+    if is_function(new) and new.__code__.co_filename != "<string>" and not hasattr(cls, "_fields"):
+
+        def make(*args: Any, **kwargs: Any) -> Any:
+            instance = of(new)(cls, *args, **kwargs)
+            if isinstance(instance, cls):
+                of(type(instance).__init__)(instance, *args, **kwargs) if is_function(init) else None
+            return instance
+
+        return make
+    if is_function(init) and init.__code__.co_filename == "<string>" and is_function(after) and cls.__dictoffset__:
+
+        def fill_in(*args: Any, **kwargs: Any) -> Any:
+            instance = new(cls)
+            vars(instance)["__post_init__"] = types.MethodType(of(after), instance)  # found before that of the class
+            try:
+                init(instance, *args, **kwargs)
+            finally:
+                vars(instance).pop("__post_init__", None)
+            return instance
+
+        return fill_in
+    return cls
+
+
+def decorated(f: Any) -> Any:
+    """What a decorator of the standard library (`contextmanager`, ...) made of a function, made of its program."""
+    inner = getattr(f, "__wrapped__", None)
+    if not is_function(inner) or standard(inner.__module__) or not f.__closure__:
+        return f
+    cells = [types.CellType(of(inner)) if c.cell_contents is inner else c for c in f.__closure__]
+    new = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells))
+    new.__kwdefaults__ = f.__kwdefaults__
+    return new
 
 
 # Iteration and contexts
@@ -340,7 +383,7 @@ def looping(call: Callable[..., Any], places: slice, first_is_function: bool) ->
     def handle(*args: Any, **kwargs: Any) -> Any:
         given = list(args)
         given[places] = [steps(x) for x in given[places]]
-        if first_is_function and given and is_function(getattr(type(given[0]), "__call__", None)):
+        if first_is_function and given and is_function(getattr(type(given[0]), "__call__", None)):  # noqa: B004
             given[0] = of(given[0])
         return call(*given, **kwargs)
 

@@ -54,7 +54,7 @@ DATA = """
 numpy.shape numpy.ndim numpy.size numpy.argmax numpy.argmin numpy.argsort numpy.nonzero numpy.flatnonzero
 numpy.argwhere numpy.count_nonzero numpy.isnan numpy.isinf numpy.isfinite numpy.isposinf numpy.isneginf numpy.any
 numpy.all numpy.allclose numpy.isclose numpy.array_equal numpy.sign numpy.floor numpy.ceil numpy.trunc numpy.rint
-numpy.round numpy.around numpy.fix numpy.heaviside numpy.searchsorted numpy.digitize numpy.greater numpy.greater_equal
+numpy.round numpy.around numpy.fix numpy.searchsorted numpy.digitize numpy.greater numpy.greater_equal
 numpy.less numpy.less_equal numpy.equal numpy.not_equal numpy.logical_and numpy.logical_or numpy.logical_not
 numpy.logical_xor numpy.signbit numpy.floor_divide numpy.zeros_like numpy.ones_like numpy.empty_like numpy.isscalar
 numpy.imag numpy.iscomplexobj numpy.isrealobj numpy.result_type numpy.argpartition numpy.nanargmax numpy.nanargmin
@@ -79,13 +79,15 @@ def iterating(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function that runs over its arguments: arrays that hold recorded values and functions are replaced."""
     from .callables import of
 
+    makes = not isinstance(f, types.FunctionType)  # what is written in Python may ask a class what it is
+
     def ready(x: Any) -> Any:
         kind = type(x)
         if kind is ndarray:
             return settle(x)
         if kind is np.flatiter:
             return iterate(x)
-        return of(x) if kind in FUNCTIONS or isinstance(x, type) else x
+        return of(x) if kind in FUNCTIONS or (makes and isinstance(x, type)) else x
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return f(*[ready(x) for x in args], **{k: ready(x) for k, x in kwargs.items()})
@@ -262,6 +264,11 @@ def exact(number: Any) -> Callable[..., Any]:
     return call
 
 
+def operating(f: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """`operator.add` and the like: what the operator does, also to lists."""
+    return lambda a, b, /: f(a, b, site())
+
+
 def div_mod(x: Any, y: Any) -> Any:
     if foreign(x) or foreign(y):
         done, r = overloaded(divmod, x, y)
@@ -289,7 +296,7 @@ def refused(f: Callable[..., Any], remedy: str) -> Callable[..., Any]:
 
 def from_iterator(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:
     """`np.fromiter` stores into memory that nothing is recorded of, so it may only meet plain numbers."""
-    items = list(itertools.islice(iter, None if count < 0 else count))
+    items = list(itertools.islice(iterate(iter), None if count < 0 else count))
     if depends(items):
         raise refuse("fromiter cannot be recorded", "Write np.array([...]).")
     return np.fromiter(items, dtype, count, **kwargs)
@@ -326,6 +333,9 @@ def fill(table: dict[Any, Any], methods: dict[str, Any]) -> None:
         operator.setitem: lambda x, i, v: EAGER.store(v, x, i, site()),
     }  # fmt: skip
     table.update(operators)
+    pairs = (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"), ("pow", "pow"), ("mod", "mod"),
+             ("matmul", "matmul"))  # fmt: skip
+    table.update({getattr(operator, f): operating(getattr(EAGER, name)) for f, name in pairs})
     table.update({
         Fraction: exact(Fraction), Decimal: exact(Decimal), copy.copy: copied, copy.deepcopy: copied_deeply,
         float: to_float, int: to_int, bool: truth, complex: to_complex, builtins.type: kind_of, sum: total,

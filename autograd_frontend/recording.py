@@ -306,10 +306,10 @@ def gather(needs: Any, saved: list[Any], v: Any, operands: Any, attributes: Any,
 def of_variadic(name: str, operands: Any, saved: list[Any]) -> Any:
     """What a rule of a variadic operation asks for: of all operands, or of its own, whose number comes first."""
     if name == "operands":
-        return [e.v if isinstance(e, Ref) else e for e in operands]
+        return [e.v if isinstance(e, Ref) else np.array(e) if isinstance(e, (list, tuple)) else e for e in operands]
     if name == "likes":
         return [like(value(e)) for e in operands]
     if name == "recorded":
         return [isinstance(e, Ref) for e in operands]
     x = value(operands[saved[0]])
-    return like(x) if name == "operand_like" else x
+    return like(x) if name == "operand_like" else np.array(x) if isinstance(x, (list, tuple)) else x

@@ -63,12 +63,15 @@ def at(call: Callable[..., Any], sign: int) -> Callable[..., None]:
 def writing(f: Callable[..., Any], recorded: Callable[..., None]) -> Callable[..., Any]:
     """`f` writes into its first argument: as it is where nothing is recorded, otherwise through `recorded`."""
 
-    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
-        if depends((x, args, kwargs)):
-            return recorded(x, *args, **kwargs)
+    first = recorded.__code__.co_varnames[0]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if depends(args) or depends(kwargs):
+            return recorded(*args, **kwargs)
+        x = args[0] if args else kwargs.get(first)
         if type(x) is ndarray:
             before_plain_write(x)
-        return f(x, *args, **kwargs)
+        return f(*args, **kwargs)
 
     call.__name__ = f.__name__
     return call

@@ -183,7 +183,8 @@ class Dual:
     tangent: Any = Fraction(0)
 
     def __post_init__(self) -> None:
-        if isinstance(self.value, Fraction) and max(abs(self.value.numerator), self.value.denominator).bit_length() > LARGE:
+        x = self.value
+        if isinstance(x, Fraction) and max(abs(x.numerator), x.denominator).bit_length() > LARGE:
             raise TooLarge
 
     def __add__(self, other: Any) -> Dual:

@@ -131,6 +131,12 @@ def pickled_memory(x):
     return memoryview(out)[0]
 
 
+def from_an_iterator(x):
+    out = np.zeros(3)
+    out[:] = x
+    return np.fromiter(out, float)[0]
+
+
 def assigned_global(x):
     global LEFT
     LEFT = x[0]
@@ -176,6 +182,7 @@ REFUSALS = [
      "Derivatives of derivatives are not recorded yet: write the inner derivative out."),
     (pickled_memory, "builtins.memoryview is given a recorded value, and there is no derivative rule for it",
      "Write it with functions that have one, or give it plain data."),
+    (from_an_iterator, "fromiter cannot be recorded", "Write np.array([...])."),
     (assigned_global, "a recorded value would stay behind in a global variable", "Return it, and assign it outside."),
 ]  # fmt: skip
 

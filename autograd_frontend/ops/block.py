@@ -56,6 +56,8 @@ class Like(NamedTuple):
 
 
 def like(x: Any) -> Like:
+    if isinstance(x, (list, tuple)):
+        x = np.array(x)
     return Like(getattr(x, "shape", ()), getattr(x, "dtype", None))
 
 

@@ -227,6 +227,20 @@ class choose:
     samples = ((np.array([0, 1, 1]), [np.array([1.0, 2.0, 3.0]), np.array([0.5, -1.0, 2.0])]),)
 
 
+@elementwise("numpy.heaviside")
+class heaviside:
+    """0 where `x` is negative, 1 where it is positive, `h` where it is zero. Pullback: 0 for `x`, also at the jump; for
+    `h`, `g` where `x` is zero."""
+
+    def pull_x(ops, g):
+        return ops.zeros_like(g)
+
+    def pull_h(ops, g, x):
+        return ops.where(x == 0, g, 0)
+
+    samples = (([-1.5, 0.5, 2.0], 0.5), (np.array([0, 2, -1]), [0.5, -1.0, 2.0]))
+
+
 @composed("numpy.piecewise")
 def piecewise(of, x, condlist, funclist, *args, **kwargs):
     x = of(np.asarray)(x)
