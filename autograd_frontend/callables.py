@@ -7,6 +7,7 @@ too, unless something recorded is handed to it: then it is refused by name.
 
 from __future__ import annotations
 
+import collections
 import functools
 import operator
 import sys
@@ -20,7 +21,7 @@ import numpy as np
 
 from . import operators, rewrite
 from .errors import RecordError
-from .general import any_operation, composition, write_out
+from .general import any_operation, composition, unseen_by_numpy, write_out
 from .memory import protect
 from .ops.block import COMPOSED, OPERATIONS, Operation, find
 from .recording import ACTIVE, HARMLESS, HERE, depends, emit, lifted, refuse, settle, short, site, tape_of, value
@@ -35,7 +36,12 @@ STANDARD = str(Path(operator.__file__).parent)
 IN_PLACE = {"sort", "partition", "resize", "byteswap", "setfield"}
 GENERATED_METHODS = {f"__{name}__" for name in "init repr hash eq lt le gt ge setattr".split()}
 SEEN = [0]  # how many modules were imported when LATER was looked through
-DIRECT = set("append add get pop keys values items insert setdefault appendleft popleft clear remove copy".split())
+DIRECT = set(
+    "append add get pop keys values items insert setdefault appendleft popleft clear remove copy __setitem__ "
+    "__getitem__ __delitem__ __contains__ __len__ __setattr__ __getattribute__ __delattr__ __new__".split()
+)
+UNBOUND = (types.MethodDescriptorType, types.WrapperDescriptorType)  # list.append, object.__setattr__
+CONTAINERS = (object, list, dict, set, frozenset, tuple, collections.deque, collections.OrderedDict)
 UNSAFE = {"eval", "exec", "locals", "vars", "compile", "globals"}
 
 
@@ -81,6 +87,10 @@ def resolve(f: Any) -> Any:
         return of(f.__wrapped__)
     if late(f):
         return TABLE[f]
+    if kind in UNBOUND and f.__objclass__ in CONTAINERS:
+        from .python import iterating
+
+        return f if f.__name__ in DIRECT else iterating(f)
     call = getattr(kind, "__call__", None)  # noqa: B004  (the method itself is wanted)
     if type(call) is types.FunctionType and not library(kind.__module__):
         return types.MethodType(of(call), f)
@@ -133,7 +143,13 @@ def slot(f: Any) -> Any:
         if h is None:
             raise refuse(f"the array method {f.__name__} cannot be recorded")
         return h
-    return guard(f) if isinstance(owner, (int, float, complex, np.generic, ndarray, np.flatiter)) else iterating(f)
+    if isinstance(owner, (int, float, complex, np.generic, ndarray, np.flatiter)):
+        return guard(f)
+    if f.__name__ == "__setattr__":
+        from .objects import set_on
+
+        return functools.partial(set_on, owner)
+    return f if f.__name__ in DIRECT else iterating(f)
 
 
 def library(module: str | None) -> bool:
@@ -346,6 +362,8 @@ def many_operands(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
 
     def handle(*args: Any, **kwargs: Any) -> Any:
         operands = tuple([settle(x) for x in args[:count]])
+        for x in operands:
+            unseen_by_numpy(x)
         out = kwargs.get("out", args[count] if len(args) > count else None)
         if type(out) is tuple:
             out = out[0]

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from .callables import of
+from .iteration import manager, steps, unfold, unfolded
 from .memory import adopt, before_plain_write, into, plain_key, put, read, read_plain, write
-from .objects import assign, attribute, manager, overloaded, steps
+from .objects import assign, attribute, overloaded
 from .operators import prefix, two_operands
 from .ops.block import OPERATIONS, Operation
 from .recording import ACTIVE, GENERATED, depends, emit, lifted, refuse, settle, site, tape_of, value
@@ -45,7 +46,7 @@ def binary(op: Operation | None, call: Callable[[Any, Any], Any], a: Any, b: Any
     if type(a) in SIMPLE and type(b) in SIMPLE and (not ACTIVE or (len(ACTIVE) == 1 and not ACTIVE[0].adopted)):
         return call(a, b)
     if type(a) is str or type(a) is bytes:  # formatting with %
-        return call(a, formatted(b))
+        return text_of(call(a, formatted(b)), b)
     a, b = operand(a, b, call), operand(b, a, call)
     t = tape_of((a, b))
     if foreign(a) or foreign(b):
@@ -79,6 +80,16 @@ def formatted(x: Any) -> Any:
     if type(x) is dict:
         return {k: v.v if isinstance(v, Ref) else v for k, v in x.items()}
     return x.v if isinstance(x, Ref) else x
+
+
+def text_of(shown: Any, x: Any) -> Any:
+    """The text made by `%`: it is remembered by the recorded values it shows."""
+    for v in x if type(x) is tuple else x.values() if type(x) is dict else (x,):
+        if isinstance(v, Ref) and v.t.live:
+            if v.t.texts is None:
+                v.t.texts = set()
+            v.t.texts.add(str(shown).strip())
+    return shown
 
 
 def unary(op: Operation, call: Callable[[Any], Any], x: Any, s: Any = 0) -> Any:
@@ -204,7 +215,7 @@ def getitem(x: Any, i: Any, s: Any = 0) -> Any:
 def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
     """`x[i] = v`."""
     kind = type(x)
-    if kind is Tensor and x.t.live:
+    if kind is Tensor and x.t.live and type(x.v) is ndarray:
         write(v, x, i, s)
     elif kind is ndarray:
         if type(v) is Scalar:
@@ -235,6 +246,8 @@ def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
         else:
             before_plain_write(x.base, s)
             x[plain_key(i)] = v
+    elif isinstance(x, Ref):  # a number, or an array of a recording that is over
+        x.v[plain_key(i)] = v.v if isinstance(v, Ref) else v
     else:
         method = getattr(kind, "__setitem__", None)
         if hasattr(method, "__code__"):
@@ -289,6 +302,8 @@ class Eager:
     attribute = staticmethod(attribute)
     assign = staticmethod(assign)
     manager = staticmethod(manager)
+    unfold = staticmethod(unfold)
+    unfolded = staticmethod(unfolded)
     index = Index()
     invert = staticmethod(invert)
     neg = staticmethod(prefix(OPERATIONS["neg"], operator.neg, partial(unary, OPERATIONS["neg"], operator.neg)))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from .memory import adopt, before_plain_write, into, remember_spread, shares, view_of
 from .ops.block import OPERATIONS, Operation
-from .recording import ACTIVE, depends, emit, overlaps, refuse, settle, site, tape_of, value
+from .recording import ACTIVE, depends, emit, mine, overlaps, refuse, settle, site, tape_of, value
 from .tape import Ref, Scalar, Tensor, View
 
 ndarray = np.ndarray
+COMMON = frozenset({float, int, bool, list, tuple, ndarray, np.float64, Scalar, Tensor, type(None), str})
 HARMLESS = frozenset({int, bool, str, type(None), slice})
 NO_OUT = 1000
 
@@ -31,8 +33,10 @@ def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
             return unbound(op, call, args, kwargs, error)
         t, operands = recorded(given)
         for name, x in attributes.items():
-            if type(x) not in HARMLESS and depends(x):
-                raise refuse(f"{name} of {op.name} is recorded, but it has to be plain data", f"Use int({name}).")
+            if type(x) not in HARMLESS:
+                if depends(x):
+                    raise refuse(f"{name} of {op.name} is recorded, but it has to be plain data", f"Use int({name}).")
+                attributes[name] = kept(x)
         out = kwargs.get("out") if len(args) <= out_at else args[out_at]
         if out is not None:
             out = out[0] if type(out) is tuple else out
@@ -67,7 +71,25 @@ def recorded(given: Any) -> tuple[Any, Any]:
     else:
         return t, given
     operands = tuple([settle(x) for x in given])
+    for x in operands:
+        unseen_by_numpy(x)
     return tape_of(operands), operands
+
+
+def unseen_by_numpy(x: Any) -> None:
+    """NumPy makes an array of an object by methods of its class, which are not recorded there."""
+    kind = type(x)
+    if kind in COMMON or issubclass(kind, (ndarray, np.generic)):
+        return
+    makes = [getattr(kind, name, None) for name in ("__array__", "__getitem__")]
+    if any(isinstance(m, FunctionType) for m in makes):
+        from .trees import holds_recorded
+
+        if holds_recorded(x):
+            raise refuse(
+                f"NumPy would make an array of an object of class {kind.__name__} that holds recorded values",
+                "Give it the array, or a list.",
+            )
 
 
 def unbound(op: Operation, call: Callable[..., Any], args: Any, kwargs: Any, error: Exception) -> Any:
@@ -79,7 +101,7 @@ def unbound(op: Operation, call: Callable[..., Any], args: Any, kwargs: Any, err
         if type(x) is ndarray:  # it may be written into
             if kwargs.get("overwrite_input"):
                 before_plain_write(x)
-            for t in ACTIVE:
+            for t in mine():
                 t.protect(x)
     return call(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
 
@@ -123,6 +145,13 @@ def viewed(
 def fixed(x: Any) -> Any:
     """An argument that later writes do not change (x itself, the array looked at, stays)."""
     return tuple([fixed(e) for e in x]) if type(x) is list else x
+
+
+def kept(x: Any) -> Any:
+    """A setting as it is now: the caller may change a list later. (Arrays that rules need are copied before a write.)"""
+    if type(x) is list or (type(x) is tuple and any(type(e) not in HARMLESS for e in x)):
+        return type(x)([e.copy() if type(e) is ndarray else kept(e) for e in x])
+    return x
 
 
 def write_out(op: Any, call: Any, operands: Any, attributes: Any, args: Any, kwargs: Any, out: Any, t: Any) -> Any:

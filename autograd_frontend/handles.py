@@ -92,9 +92,16 @@ def function(self: Ref, f: Any, types: Any, args: Any, kwargs: Any) -> Any:
 
 def bare(x: Any) -> Any:
     """Without handles, in containers too."""
+    kind = type(x)
     if isinstance(x, Ref):
         return x.v
-    return type(x)([bare(e) for e in x]) if type(x) is list or type(x) is tuple else x
+    if kind is list or kind is tuple or kind is set:
+        new = [bare(e) for e in x]
+        return x if all(a is b for a, b in zip(x, new, strict=True)) else kind(new)
+    if kind is dict:
+        items = {bare(k): bare(e) for k, e in x.items()}
+        return x if all(a is b for a, b in zip([*x, *x.values()], [*items, *items.values()], strict=True)) else items
+    return x
 
 
 def disguise(error: BaseException, floats: str) -> None:
@@ -103,11 +110,16 @@ def disguise(error: BaseException, floats: str) -> None:
     if isinstance(error, AttributeError) and isinstance(error.obj, Ref):
         floats = named(error.obj.v)
         error.obj = error.obj.v
-    if any(isinstance(x, Ref) for x in error.args):
-        error.args = tuple([bare(x) for x in error.args])
-    for key, x in list(vars(error).items()):
-        if isinstance(x, Ref):
-            setattr(error, key, x.v)
+    todo: list[BaseException] = [error]
+    for e in todo:  # and those it came from
+        shown = bare(e.args)
+        if shown is not e.args:
+            e.args = shown
+        for key, x in [*vars(e).items(), *[(k, getattr(e, k, None)) for k in ("value", "code", "obj")]]:
+            if (new := bare(x)) is not x:
+                setattr(e, key, new)
+        others = (e.__cause__, e.__context__, *getattr(e, "exceptions", ()))
+        todo += [x for x in others if isinstance(x, BaseException) and not any(x is y for y in todo)]
     if type(error) in (TypeError, AttributeError) and error.args and isinstance(error.args[0], str):
         text = error.args[0].replace("'Scalar' object", f"'{floats}' object")
         arrays = floats if error.__class__ is AttributeError else "numpy.ndarray"
@@ -128,6 +140,16 @@ def forward(name: str) -> Callable[..., Any]:
     return method
 
 
+def text(self: Ref, shown: str) -> str:
+    """What a value is shown as. A number read back from it would have lost its derivative."""
+    t = self.t
+    if t.live:
+        if t.texts is None:
+            t.texts = set()
+        t.texts.add(shown.strip())
+    return shown
+
+
 def plain_property(name: str) -> property:
     """Shapes and the like are plain data, and asked for often."""
     space: dict[str, Any] = {}
@@ -139,8 +161,9 @@ def install() -> None:
     given: dict[str, Any] = {
         "__iter__": iterate, "__array__": to_array, "__float__": to_float,
         "__array_ufunc__": ufunc, "__array_function__": function, "__bool__": lambda self: bool(self.v),
-        "__hash__": lambda self: hash(self.v), "__repr__": lambda self: repr(self.v),
-        "__str__": lambda self: str(self.v), "__format__": lambda self, spec: format(self.v, spec),
+        "__hash__": lambda self: hash(self.v), "__repr__": lambda self: text(self, repr(self.v)),
+        "__str__": lambda self: text(self, str(self.v)),
+        "__format__": lambda self, spec: text(self, format(self.v, spec)),
         "__int__": lambda self: int(self.v), "__len__": lambda self: len(self.v),
         "__round__": lambda self, *n: round(self.v, *n), "__abs__": lambda self: of(abs)(self),
         "__divmod__": lambda self, other: python.div_mod(self, other),

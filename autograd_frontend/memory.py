@@ -11,7 +11,7 @@ import numpy as np
 from .cotangents import repeats
 from .errors import RecordError
 from .ops.block import Operation
-from .recording import ACTIVE, edges_of, lifted, overlaps, refuse, settle, short, tape_of
+from .recording import ACTIVE, edges_of, lifted, mine, overlaps, refuse, settle, short, tape_of
 from .tape import Node, Ref, Scalar, Tape, Tensor, View, node, owner_of, stored, tensor, view
 
 ndarray = np.ndarray
@@ -190,14 +190,14 @@ def adopt(x: Any, t: Tape, s: Any) -> Tensor:
 
 def protect(x: ndarray) -> None:
     """The memory of `x` is about to be written: recordings that saved it keep what it was."""
-    for t in ACTIVE:
+    for t in mine():
         t.protect(x)
 
 
 def before_plain_write(x: ndarray, s: Any = None) -> None:
     """Memory that holds nothing recorded is about to be written."""
     owner = owner_of(x)
-    for t in ACTIVE:
+    for t in mine():
         t.protect(x)
         if id(owner) in t.owners:
             raise shared_memory(s)

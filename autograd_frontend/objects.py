@@ -5,21 +5,17 @@ Python itself would run those methods as they are, and an array that holds recor
 
 from __future__ import annotations
 
-import bisect
-import collections
 import functools
-import heapq
-import itertools
-import operator
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .callables import library, of, standard
-from .recording import refuse, value
+from .memory import protect
+from .recording import refuse, settle, value
 from .tape import Ref, Scalar, Tensor
 
 ndarray = np.ndarray
@@ -127,6 +123,17 @@ def assign(v: Any, x: Any, name: str) -> None:
     setattr(x, name, v)
 
 
+def set_on(x: Any, name: str, v: Any) -> None:
+    """`object.__setattr__(x, name, v)`, which a `__setattr__` of the user's ends in."""
+    if id(type(x)) not in SETTERS:
+        survey(type(x))
+    change = SETTERS[id(type(x))].get(name)
+    if change is not None:
+        change(x, name, v)
+    else:
+        object.__setattr__(x, name, v)
+
+
 def survey(cls: type) -> dict[str, Any]:
     """Look through a class once for attributes that run code of the user's."""
     key = id(cls)
@@ -134,6 +141,8 @@ def survey(cls: type) -> dict[str, Any]:
     setters: dict[str, Any] = {}
     if issubclass(cls, Ref):
         getters = dict.fromkeys({*Scalar.__slots__, *Tensor.__slots__}, hidden)
+    elif cls is ndarray:
+        setters = dict.fromkeys(("shape", "strides", "dtype"), relaid)
     elif cls is super:
         getters[ANY] = inherited
     else:
@@ -148,6 +157,14 @@ def survey(cls: type) -> dict[str, Any]:
     KNOWN[key] = weakref.ref(cls, lambda _: [table.pop(key, None) for table in (GETTERS, SETTERS, KNOWN)])
     GETTERS[key] = getters
     return getters
+
+
+def relaid(x: ndarray, name: str, v: Any) -> None:
+    """`x.shape = v`: what was saved of `x` stays as it was."""
+    if name == "dtype" and settle(x) is not x:
+        raise refuse("dtype of an array that holds recorded values is set", "Write x = x.astype(dtype) instead.")
+    protect(x)
+    setattr(x, name, v)
 
 
 def look_at(name: str, x: Any, getters: dict[str, Any], setters: dict[str, Any]) -> None:
@@ -285,142 +302,3 @@ def decorated(f: Any) -> Any:
     new = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells))
     new.__kwdefaults__ = f.__kwdefaults__
     return new
-
-
-# Iteration and contexts
-
-
-def steps(x: Any) -> Any:
-    """What a loop runs over: an object whose class is written in Python gives its items by rewritten methods."""
-    cls = type(x)
-    each = getattr(cls, "__iter__", None)
-    if each is None and is_function(getattr(cls, "__getitem__", None)):
-        return items(x)
-    if is_function(each) and not library(cls.__module__) and not standard(cls.__module__):
-        x = of(each)(x)
-        cls = type(x)
-    step = getattr(cls, "__next__", None)
-    if is_function(step) and not library(cls.__module__) and not standard(cls.__module__):
-        return Steps(x, of(step))
-    return x
-
-
-def items(x: Any) -> Iterator[Any]:
-    """The items of an object that has only `__getitem__`."""
-    get, i = of(type(x).__getitem__), 0
-    while True:
-        try:
-            item = get(x, i)
-        except IndexError:
-            return
-        yield item
-        i += 1
-
-
-class Steps:
-    """An iterator of the user's, each step of which is recorded."""
-
-    __slots__ = ("of", "step")
-
-    def __init__(self, x: Any, step: Any) -> None:
-        self.of, self.step = x, step
-
-    def __iter__(self) -> Steps:
-        return self
-
-    def __next__(self) -> Any:
-        return self.step(self.of)
-
-
-def manager(x: Any) -> Any:
-    """What a `with` block enters and leaves."""
-    cls = type(x)
-    if library(cls.__module__) or standard(cls.__module__):
-        return x
-    enter, leave = getattr(cls, "__enter__", None), getattr(cls, "__exit__", None)
-    return Manager(x, enter, leave) if enter and leave and (is_function(enter) or is_function(leave)) else x
-
-
-class Manager:
-    """A context manager of the user's, whose methods are recorded."""
-
-    __slots__ = ("of", "enter", "leave")
-
-    def __init__(self, x: Any, enter: Any, leave: Any) -> None:
-        self.of, self.enter, self.leave = x, enter, leave
-
-    def __enter__(self) -> Any:
-        return of(self.enter)(self.of)
-
-    def __exit__(self, *error: Any) -> Any:
-        return of(self.leave)(self.of, *error)
-
-
-# Builtins that meet such objects
-
-ALL = slice(0, None)
-LOOPS: tuple[tuple[Any, slice], ...] = (
-    *((f, slice(0, 1)) for f in (
-        list, tuple, set, frozenset, sorted, any, all, enumerate, collections.deque, itertools.islice,
-        itertools.accumulate, itertools.groupby, itertools.cycle, itertools.pairwise, itertools.tee,
-        itertools.combinations, itertools.permutations, itertools.combinations_with_replacement,
-    )),
-    *((f, ALL) for f in (zip, itertools.chain, itertools.product, itertools.zip_longest, itertools.compress)),
-    *((f, slice(1, None)) for f in (map, filter, itertools.starmap, itertools.takewhile, itertools.dropwhile,
-                                    itertools.filterfalse)),
-    (functools.reduce, slice(1, 2)),
-)  # fmt: skip
-COMPARING = (
-    heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace, heapq.heappushpop, bisect.bisect_left,
-    bisect.bisect_right, bisect.insort_left, bisect.insort_right, operator.contains, operator.indexOf,
-    operator.countOf, operator.concat, operator.is_, operator.is_not, operator.delitem, operator.length_hint,
-)  # fmt: skip
-
-
-def looping(call: Callable[..., Any], places: slice, first_is_function: bool) -> Callable[..., Any]:
-    """A builtin that runs over some of its arguments, and perhaps calls the first."""
-
-    def handle(*args: Any, **kwargs: Any) -> Any:
-        given = list(args)
-        given[places] = [steps(x) for x in given[places]]
-        if first_is_function and given and is_function(getattr(type(given[0]), "__call__", None)):  # noqa: B004
-            given[0] = of(given[0])
-        return call(*given, **kwargs)
-
-    handle.__name__ = call.__name__
-    return handle
-
-
-def extreme(call: Callable[..., Any]) -> Callable[..., Any]:
-    """`min` and `max` of one iterable or of several values."""
-    return lambda *args, **kwargs: call(*(map(steps, args) if len(args) == 1 else args), **kwargs)
-
-
-def by_method(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-    """A builtin that asks a special method of its first argument."""
-
-    def handle(*args: Any, **kwargs: Any) -> Any:
-        m = getattr(type(args[0]), name, None) if args and not isinstance(args[0], Ref) else None
-        return of(m)(*args, **kwargs) if is_function(m) and m.__module__ != "fractions" else call(*args, **kwargs)
-
-    handle.__name__ = call.__name__
-    return handle
-
-
-def fill(table: dict[Any, Any]) -> None:
-    from .python import iterating
-
-    table.update({getattr: get_attribute, hasattr: has_attribute, setattr: set_attribute})
-    for f, places in LOOPS:
-        table[f] = looping(table[f], places, places.start == 1)
-    for f in COMPARING:
-        table[f] = iterating(f)
-    for f in (min, max):
-        table[f] = extreme(table[f])
-    names = {
-        abs: "__abs__", round: "__round__", reversed: "__reversed__", operator.neg: "__neg__",
-        operator.pos: "__pos__", operator.abs: "__abs__", operator.invert: "__invert__",
-    }  # fmt: skip
-    for f, name in names.items():
-        table[f] = by_method(name, table.get(f, f))
-    table[operator.call] = lambda f, /, *args, **kwargs: of(f)(*args, **kwargs)

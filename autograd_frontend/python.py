@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from . import objects
+from . import protocols
 from .eager import EAGER, foreign, iterate, truth
 from .objects import overloaded
 from .ops import reductions
 from .ops.block import OPERATIONS
-from .recording import ACTIVE, depends, emit, handle, recordable, refuse, settle, site, tape_of, value
+from .recording import depends, emit, handle, mine, recordable, refuse, settle, site, tape_of, value
 from .tape import Ref, Scalar, Tensor
 
 ndarray = np.ndarray
@@ -58,12 +58,13 @@ numpy.round numpy.around numpy.fix numpy.searchsorted numpy.digitize numpy.great
 numpy.less numpy.less_equal numpy.equal numpy.not_equal numpy.logical_and numpy.logical_or numpy.logical_not
 numpy.logical_xor numpy.signbit numpy.floor_divide numpy.zeros_like numpy.ones_like numpy.empty_like numpy.isscalar
 numpy.imag numpy.iscomplexobj numpy.isrealobj numpy.result_type numpy.argpartition numpy.nanargmax numpy.nanargmin
-numpy.lexsort numpy.may_share_memory numpy.shares_memory numpy.broadcast_shapes numpy.can_cast
+numpy.lexsort
+numpy.diag_indices_from numpy.tril_indices_from numpy.triu_indices_from numpy.may_share_memory numpy.shares_memory numpy.broadcast_shapes numpy.can_cast
 math.floor math.ceil math.trunc math.isnan math.isinf math.isfinite math.isclose
 operator.floordiv operator.not_ operator.truth operator.lt operator.le operator.gt operator.ge operator.eq operator.ne
 """
 DATA_METHODS = (
-    "argmax argmin argsort argpartition any all nonzero searchsorted round is_integer tobytes __len__ "
+    "argmax argmin argsort argpartition any all nonzero searchsorted round is_integer __len__ "
     "__array_interface__"
 )
 CAST = """numpy.float64 numpy.float32 numpy.float16 numpy.longdouble"""
@@ -118,7 +119,7 @@ def copied(x: Any) -> Any:
 def copied_deeply(x: Any, memo: Any = None) -> Any:
     """`copy.deepcopy(x)`: arrays that hold recorded values are copied as such, wherever they are in `x`."""
     memo = {} if memo is None else memo
-    if any(t.adopted for t in ACTIVE):
+    if any(t.adopted for t in mine()):
         for found in arrays_in(x):
             y = settle(found)
             if y is not found:
@@ -179,10 +180,21 @@ def to_float(x: Any = 0.0, /) -> Any:
             from .callables import of
 
             return of(method)(x)
+        if type(x) is str:
+            not_shown(x)
         return float(x)
     if type(x) is Scalar and type(x.v) is float:
         return x
     return emit(OPERATIONS["item"], float(x.v), (x,), {"index": ()}, site(), x.t)
+
+
+def not_shown(text: str) -> None:
+    """A number is read from a text: not from one that shows a recorded value."""
+    if any(t.texts and text.strip() in t.texts for t in mine()):
+        raise refuse(
+            "a number is read from the text of a recorded value, which loses its derivative",
+            "Use the value itself.",
+        )
 
 
 def to_int(x: Any = 0, /, *base: Any, **kwargs: Any) -> Any:
@@ -199,7 +211,7 @@ def to_complex(*args: Any) -> Any:
 def total(items: Any, /, start: Any = 0) -> Any:
     """`sum(items, start)`: Python's own sum of the values (newer Pythons compensate), one node with a derivative
     of one for every item; arrays are added one after the other."""
-    items = list(iterate(items))
+    items = [x for x in iterate(items)]  # noqa: C416  (list() would ask for a length)
     everything = (start, *items)
     recorded = [x for x in map(settle, everything) if isinstance(x, Ref)]
     if not recorded:
@@ -252,6 +264,8 @@ def exact(number: Any) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not depends(args) and not depends(kwargs):
+            if args and type(args[0]) is str:
+                not_shown(args[0])
             return number(*args, **kwargs)
         if len(args) == 1 and type(value(args[0])) is number:
             return args[0]
@@ -344,7 +358,7 @@ def fill(table: dict[Any, Any], methods: dict[str, Any]) -> None:
         np.vectorize: isnt_vectorize, np.fromiter: from_iterator,
     })  # fmt: skip
     methods["sort"] = table[ndarray.sort] = sort_in_place
-    objects.fill(table)
+    protocols.fill(table)
 
 
 __all__ = ["Tensor", "fill", "iterating"]

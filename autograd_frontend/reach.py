@@ -1,6 +1,8 @@
-"""The last step of a rewrite: attributes and `with` blocks, which the text of a program leaves as they are, ask `ops`.
+"""The last step of a rewrite: attributes, `with` blocks and the inner parts of targets, which the text of a program
+leaves as they are, ask `ops`.
 
-An attribute may be a property of the user's, and a context manager has methods: they have to be recorded too.
+An attribute may be a property of the user's, a context manager has methods, and what is unpacked may be an array that
+holds recorded values: all that has to be recorded too.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from typing import Any
 
 
 class Reach(ast.NodeTransformer):
-    """`a.b` becomes `ops.attribute(a, "b")`, `a.b = v` becomes `ops.assign(v, a, "b")`, `with a` `with ops.manager(a)`.
+    """`a.b` becomes `ops.attribute(a, "b")`, `a.b = v` becomes `ops.assign(v, a, "b")`, `with a` `with ops.manager(a)`;
+    what is unpacked into a target within a target passes through `ops.unfold` or, in a loop, `ops.unfolded`.
 
     ops: the name of the program's first parameter. modules: names that are modules, whose attributes are plain.
     """
@@ -51,6 +54,11 @@ class Reach(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         target = node.targets[0]
+        nested = [s for s in map(shape, node.targets) if s and any(s)]
+        if nested:
+            self.generic_visit(node)
+            node.value = self.call("unfold", [node.value, self.constant(nested[0], node.value)], node.value)
+            return node
         if len(node.targets) > 1 or not isinstance(target, ast.Attribute) or target.attr.startswith("__"):
             self.generic_visit(node)
             return node
@@ -60,14 +68,49 @@ class Reach(ast.NodeTransformer):
 
     def visit_withitem(self, node: ast.withitem) -> Any:
         self.generic_visit(node)
-        node.context_expr = self.call("manager", [node.context_expr], node.context_expr)
+        args: list[Any] = [node.context_expr]
+        inner = shape(node.optional_vars)
+        if inner:
+            args.append(self.constant(inner, node.context_expr))
+        node.context_expr = self.call("manager", args, node.context_expr)
         return node
+
+    def visit_For(self, node: ast.For) -> Any:
+        self.generic_visit(node)
+        self.items(node)
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> Any:
+        self.generic_visit(node)
+        self.items(node)
+        return node
+
+    def items(self, node: Any) -> None:
+        inner = shape(node.target)
+        if inner:
+            node.iter = self.call("unfolded", [node.iter, self.constant(inner, node.iter)], node.iter)
+
+    def constant(self, value: Any, at: Any) -> Any:
+        return ast.copy_location(ast.Constant(value), at)
 
     def visit_match_case(self, node: ast.match_case) -> Any:
         if node.guard is not None:
             node.guard = self.visit(node.guard)
         node.body = [self.visit(part) for part in node.body]
         return node
+
+
+def shape(target: Any) -> Any:
+    """The form of a target: None for one that is bound, else a tuple of the forms of its parts, with an Ellipsis after
+    the last where there is a star."""
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        return None
+    starred = any(isinstance(part, ast.Starred) for part in target.elts)
+    parts = [shape(part.value if isinstance(part, ast.Starred) else part) for part in target.elts]
+    if starred and any(parts):
+        at = next(i for i, part in enumerate(target.elts) if isinstance(part, ast.Starred))
+        return (*parts[:at], ..., *parts[at + 1 :])
+    return (..., *parts[1:]) if starred else tuple(parts)
 
 
 def reach(tree: Any, ops: str, fn: types.FunctionType, local: set[str]) -> Any:

@@ -6,6 +6,7 @@ import sys
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ ndarray = np.ndarray
 float64, _getframe = np.float64, sys._getframe
 HERE = str(Path(__file__).parent)
 GENERATED = f"{HERE}/<generated>"  # where code that is written out says it comes from
-ACTIVE: list[Tape] = []  # tapes whose function is running, of all threads
+ACTIVE: list[Tape] = []  # tapes whose function is running, of all threads; changed under a lock
 
 
 def site() -> Any:
@@ -58,9 +59,17 @@ def short(x: Any) -> str:
     return f"{x.dtype} array of shape {x.shape}" if type(x) is ndarray else type(x).__name__
 
 
+def mine() -> list[Tape]:
+    """The tapes of this thread. Those of others are none of its business: their memory is their own."""
+    if len(ACTIVE) == 1:
+        return ACTIVE
+    thread = get_ident()
+    return [t for t in tuple(ACTIVE) if t.thread == thread]
+
+
 def lifted(x: Any) -> Any:
     """The recorded array behind a plain one that holds recorded values; otherwise `x` itself."""
-    for t in ACTIVE:
+    for t in mine():
         if t.adopted:
             found = t.adopted.get(id(owner_of(x)))
             if found is not None:
@@ -79,10 +88,11 @@ def lifted(x: Any) -> Any:
 def place_in(n: Node, owner: ndarray, x: ndarray) -> View:
     """The place of a plain view in the mirror of the array that owns the memory."""
     offset = x.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    shape, dtype, strides = x.shape, x.dtype, x.strides  # now: x.shape = (m, n) may change them
 
     def look(m: ndarray) -> ndarray:
         buffer = m if m.base is None else m.base  # a mirror lies at the start of its buffer
-        return ndarray(x.shape, x.dtype, buffer, offset, x.strides)
+        return ndarray(shape, dtype, buffer, offset, strides)
 
     return view(n, look, ())
 
@@ -290,9 +300,13 @@ def gather(needs: Any, saved: list[Any], v: Any, operands: Any, attributes: Any,
         elif name in SPECIAL:
             x = of_variadic(name, operands, saved)
             if name == "operands":
+                if type(v) is float:  # math.hypot of Decimals is a float
+                    x = [float(e) if type(e) is Fraction or type(e) is Decimal else e for e in x]
                 arrays = True
                 exposed |= any(type(e) is ndarray or (type(e) is Tensor and e.e) for e in operands)
             elif name == "operand":
+                if type(v) is float and (type(x) is Fraction or type(x) is Decimal):
+                    x = float(x)
                 arrays = exposed = True
         else:
             x = attributes[name]

@@ -103,6 +103,9 @@ def _rewrite(fn: types.FunctionType) -> Program:
             raise
         except Exception as error:
             where = source.place(fn.__code__, fn.__code__.co_firstlineno)
+            if isinstance(error, (RecursionError, MemoryError)) or "too many nested" in str(error):
+                deep = "an expression is nested too deeply to be rewritten"
+                raise RecordError(deep, where, "Split it into several statements.") from error
             remedy = "Please report this function."
             raise RecordError(f"internal error: it cannot be rewritten ({error})", where, remedy) from error
     code = source.compile_like(fn.__code__, tree)

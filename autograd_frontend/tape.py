@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,15 @@ vdot, add = np.vdot, np.add
 class Tape(list[Any]):
     """The nodes of one recording, in the order they were recorded."""
 
-    __slots__ = ("live", "quiet", "saves", "unseen", "exposed", "adopted", "leaves", "owners", "shared", "spread")
+    __slots__ = (
+        "live", "thread", "quiet", "saves", "unseen", "exposed", "adopted", "leaves", "owners", "shared", "spread",
+        "texts",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.live = True  # the recorded function is still running
+        self.thread = get_ident()
+        self.texts: set[str] | None = None  # what recorded values were shown as
         self.quiet = False  # NumPy takes part: the sweep silences its warnings
         self.saves: dict[int, list[Any]] = {}  # owner of memory (id) -> saved operands that lie in it
         self.unseen: list[Any] = []  # nodes whose saved operands are not in `saves` yet

@@ -19,19 +19,16 @@ from . import handles, rewrite
 from .callables import of
 from .devices import session
 from .errors import RecordError, RecordingClosed
+from .leftovers import tidy
 from .recording import ACTIVE, HERE, depends
 from .seeds import ones, seed
 from .sweep import sweep
 from .tape import Scalar, Tape, add_to
-from .trees import HELD, Box, boxes_in, enter, leave, tail_outside
+from .trees import Box, boxes_in, enter, leave
 
-SIMPLE = frozenset({type(None), float, int, np.ndarray, np.float64, list, dict, tuple, str, bool})
-FLAT = frozenset({float, int, np.ndarray, np.float64, str, bool, type(None)})
 LOCK = threading.Lock()
 CALM: list[Any] = [0, 0, (0, 0, 0)]  # how many are recording; recursion limit and collector's thresholds before
 PATIENCE = 100_000
-EMPTY = types.CellType()
-NO_ARGUMENTS = (type, types.ModuleType, types.FunctionType)  # their attributes are no part of an argument
 HEADROOM = 50  # frames of ours at the deepest point of a recursion
 TRACEBACK = "AUTOGRAD_FRONTEND_TRACEBACK"
 
@@ -79,8 +76,11 @@ def run(fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wr
             if part is not None:
                 parts.append((k, part))
     if not parts:
+        if wrt:
+            raise TypeError(not_differentiable(fn, wrt[0], args[wrt[0]] if type(wrt[0]) is int else kwargs[wrt[0]]))
         raise TypeError(nothing_to_differentiate(fn, args, kwargs))
-    ACTIVE.append(tape)
+    with LOCK:
+        ACTIVE.append(tape)
     try:
         value = of(fn)(*entered, **named)
         if type(value) is Scalar and value.t is tape:
@@ -94,12 +94,16 @@ def run(fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wr
         handles.disguise(error, "numpy.float64" if tape.quiet else "float")
         tape.release()
         trim(error)
+        if isinstance(error.__cause__, RecordError) and str(error).startswith("setting an array element"):
+            trim(error.__cause__)  # NumPy says so for every error in __float__
+            raise error.__cause__ from None
         raise
     finally:
-        if len(ACTIVE) == 1:
-            ACTIVE.clear()
-        else:
-            ACTIVE[:] = [t for t in ACTIVE if t is not tape]
+        with LOCK:
+            for i, t in enumerate(ACTIVE):
+                if t is tape:
+                    del ACTIVE[i]
+                    break
     return Recording(tape, value, place, parts)
 
 
@@ -143,23 +147,10 @@ def resume() -> None:
 def give_back(fn: Any, args: Any, parts: Any, tape: Tape) -> None:
     """What the function did to its arguments is done to the caller's. Recorded values that it left in attributes of
     theirs, or in the variables of the function around it, become plain values."""
-    if type(fn) is types.FunctionType and fn.__closure__ is None:
-        for x in args:
-            if type(x) not in FLAT:
-                break
-        else:
-            return  # numbers and arrays have nothing to give back
     boxes = boxes_in(parts)
     for box in boxes:
         box.sync(boxes, tape)
-    for cell in getattr(fn, "__closure__", None) or ():
-        if cell != EMPTY and isinstance(v := cell.cell_contents, HELD) and (new := tail_outside(v, tape)) is not v:
-            cell.cell_contents = new
-    for x in (getattr(fn, "__self__", None), *args):
-        if type(x) not in SIMPLE and hasattr(x, "__dict__") and not isinstance(x, NO_ARGUMENTS):
-            for name, v in list(vars(x).items()):
-                if isinstance(v, HELD) and (new := tail_outside(v, tape)) is not v:
-                    object.__setattr__(x, name, new)
+    tidy(fn, args, tape)
 
 
 def trim(error: BaseException) -> None:
@@ -181,10 +172,24 @@ def trim(error: BaseException) -> None:
 def nothing_to_differentiate(fn: Any, args: Any, kwargs: Any) -> str:
     name = getattr(fn, "__name__", "f")
     given = [*args, *kwargs.values()]
-    kinds = ", ".join(type(x).__name__ for x in given) or "no arguments"
-    text = f"{name} was called with nothing to differentiate: {kinds}"
-    whole = next((x for x in given if type(x) is int), None)
-    return f"{text}. Integers are plain data: write {float(whole)!r}" if whole is not None else f"{text}."
+    text = f"{name} was called with nothing to differentiate: {', '.join(map(kind_of, given)) or 'no arguments'}"
+    for x in given:
+        if type(x) is int:
+            return f"{text}. Integers are plain data: write {float(x)!r}"
+        if type(x) is np.ndarray and x.dtype.kind in "iub":
+            return f"{text}. Integer arrays are plain data: write x.astype(float)"
+        if type(x) is list and x and type(x[0]) is int:
+            return f"{text}. Integers are plain data: write {[float(x[0])]!r}"
+    return f"{text}."
+
+
+def kind_of(x: Any) -> str:
+    return f"{x.dtype} array" if type(x) is np.ndarray else type(x).__name__
+
+
+def not_differentiable(fn: Any, place: Any, given: Any) -> str:
+    text = f"argument {place!r} of {getattr(fn, '__name__', 'the function')} is {type(given).__name__}"
+    return f"{text}, which is not differentiable" + (f"; write {float(given)!r}" if type(given) is int else "")
 
 
 class Result:
@@ -363,6 +368,8 @@ def check_source(fn: Any) -> None:
     """A C function has no source to rewrite."""
     if isinstance(fn, (types.BuiltinFunctionType, type)) or type(fn).__name__ == "ufunc":
         name = getattr(fn, "__name__", str(fn))
+        module = "np" if isinstance(fn, np.ufunc) else getattr(fn, "__module__", None)
+        name = f"{module}.{name}" if module and module != "builtins" else name
         raise RecordError(
             f"{name} has no Python source to record", None, f"Record a function that calls it: lambda x: {name}(x)."
         )

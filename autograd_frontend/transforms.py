@@ -13,7 +13,7 @@ import numpy as np
 
 from .recording import ACTIVE, depends, refuse
 from .tape import Scalar
-from .trace import Recorded, Recording, calm, check_source, resume, run
+from .trace import Recorded, Recording, calm, check_source, not_differentiable, resume, run
 
 Wrt = int | str | tuple[int | str, ...]
 
@@ -28,8 +28,12 @@ class Chosen:
     __slots__ = ("fn", "wrt", "names", "fixed", "cached")
 
     def __init__(self, f: Callable[..., Any], wrt: Wrt) -> None:
+        if not callable(f):
+            raise TypeError(f"grad takes a function, not {type(f).__name__}")
         self.fn = plain(f)
-        self.wrt = wrt if isinstance(wrt, tuple) else (wrt,)
+        self.wrt = tuple(wrt) if isinstance(wrt, (tuple, list)) else (wrt,)
+        if not all(isinstance(w, (int, str)) for w in self.wrt):
+            raise TypeError(f"wrt={wrt!r} has to be a position, a parameter name, or a tuple of them")
         self.names: list[str] | None = None
         self.cached: tuple[int, tuple[int | str, ...]] = (-1, ())
         # positions in increasing order need no look-up
@@ -90,11 +94,6 @@ def not_inside(args: Any, kwargs: Any) -> None:
         )
 
 
-def not_differentiable(fn: Any, place: Any, given: Any) -> str:
-    text = f"argument {place!r} of {getattr(fn, '__name__', 'the function')} is {type(given).__name__}"
-    return f"{text}, which is not differentiable" + (f"; write {float(given)!r}" if type(given) is int else "")
-
-
 def value_and_grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The function `(*args) -> (value, gradient)` of a scalar-valued `f`; fits `scipy.optimize.minimize(jac=True)`.
 
@@ -105,7 +104,7 @@ def value_and_grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -
 
     chosen = Chosen(f, wrt)
 
-    several = isinstance(wrt, tuple)
+    several = isinstance(wrt, (tuple, list))
 
     @functools.wraps(chosen.fn)
     def differentiated(*args: Any, **kwargs: Any) -> Any:

@@ -34,7 +34,8 @@ class Leaf:
             return type(x)(ref.g)
         n = ref.n
         if type(x) is not ndarray:
-            return type(x)(0 if n.g is None else n.g if n.g.__class__ is not ndarray else n.g.item())
+            g = 0 if n.g is None else n.g.item() if n.g.__class__ is ndarray else n.g
+            return type(x)(float(g) if isinstance(g, np.generic) and not isinstance(x, np.generic) else g)
         if n.g is None:
             return np.zeros(x.shape, x.dtype)
         if n.own and type(n.g) is ndarray and n.g.base is None and n.g.dtype == x.dtype:
@@ -141,18 +142,6 @@ def outside(v: Any, t: Tape, depth: int = 6) -> Any:
     for k, e in list(enumerate(v) if kind is list else v.items()):
         if isinstance(e, HELD):
             v[k] = outside(e, t, depth - 1)
-    return v
-
-
-def tail_outside(v: Any, t: Tape) -> Any:
-    """The same for a value, or for the last entries of a list or dict: those that the function has added."""
-    if isinstance(v, Ref):
-        return outside(v, t)
-    if type(v) is list or type(v) is dict:
-        for k in range(len(v) - 1, -1, -1) if type(v) is list else list(reversed(v)):
-            if not isinstance(v[k], Ref):
-                break
-            v[k] = outside(v[k], t)
     return v
 
 

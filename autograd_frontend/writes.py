@@ -77,9 +77,18 @@ def writing(f: Callable[..., Any], recorded: Callable[..., None]) -> Callable[..
     return call
 
 
+def flattened(x: Any) -> Any:
+    """An array of rank 0 as a view of rank 1."""
+    from .callables import of
+
+    return of(np.reshape)(x, (1,))
+
+
 def write_flat(x: Any, positions: Any, v: Any, picks: Any = None) -> None:
     """Entries `positions` (in C order) of `x` become those of `v`, repeated as needed, or the `picks` of it."""
     v = settle(v)
+    if not value(x).ndim:
+        x = flattened(x)
     w = np.asarray(value(v))
     if w.size != 1 or w.ndim:
         picks = np.arange(positions.size) if picks is None else picks
@@ -93,7 +102,7 @@ class Flat:
     __slots__ = ("base",)
 
     def __init__(self, base: Any) -> None:
-        self.base = base
+        self.base = base if base.v.ndim else flattened(base)
 
     def place(self, i: Any) -> Any:
         v = self.base.v
@@ -124,6 +133,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 
 
 def fill_with(x: Any, v: Any) -> None:
+    np.empty((), value(x).dtype).fill(value(v))  # raises what NumPy raises
     EAGER.store(v, x, Ellipsis, site())
 
 

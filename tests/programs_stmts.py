@@ -254,7 +254,7 @@ def returned(gen: Gen, scope: Scope, depth: int = 0) -> str:
 
 def statement(gen: Gen, scope: Scope) -> Lines:
     """One statement, or a few that belong together."""
-    family = gen.pick((SIMPLE, SIMPLE, WRITES, CONTROL, WRITES, OTHER, CONTROL))
+    family = gen.pick((SIMPLE, WRITES, SIMPLE, WRITES, CONTROL, WRITES, OTHER, CONTROL))
     if family is CONTROL and gen.fuel <= 0:
         family = SIMPLE
     return gen.pick(family)(gen, scope)

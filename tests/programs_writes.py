@@ -83,7 +83,7 @@ MATRIX_FORMS = (
 
 def target(gen: Gen, scope: Scope, ndim: int) -> tuple[Lines, Var]:
     """An array that may be written into, with the line that makes it where none is in reach."""
-    known = scope.of("array", ndim=ndim, owned=True)
+    known = [v for v in scope.of("array", ndim=ndim, owned=True) if min(v.shape) >= 2]
     if known and not gen.chance(5):
         return [], gen.pick(known[::-1])
     return new_array(gen, scope, arrays.some_shape(gen, scope, ndim))
@@ -249,6 +249,8 @@ def boxed(gen: Gen, scope: Scope) -> Lines:
 
 
 WRITES: tuple[Callable[[Gen, Scope], Lines], ...] = (
+    write,
+    write,
     write,
     write,
     write,

@@ -245,14 +245,16 @@ def test_memory_does_not_grow(program: Program) -> None:
     rounds(50)
     tracemalloc.start()
     try:
-        rounds(10)
-        objects, size = held()
-        rounds(700)
-        more_objects, more_size = held()
+        marks = []
+        for count in (10, 400, 400):
+            rounds(count)
+            marks.append(held())
     finally:
         tracemalloc.stop()
-    assert more_objects - objects < 50, f"{more_objects - objects} more objects after 700 recordings"
-    assert more_size - size < 20_000, f"{more_size - size} more bytes after 700 recordings"
+    # A leak grows in every window; a cache or a table that is enlarged once does not.
+    objects, size = (min(b - a, c - b) for a, b, c in zip(*marks))
+    assert objects < 50, f"{objects} more objects after 400 recordings"
+    assert size < 10_000, f"{size} more bytes after 400 recordings"
 
 
 def test_few_draws_are_unusable() -> None:

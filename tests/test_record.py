@@ -245,7 +245,8 @@ def test_nothing_differentiable_is_a_type_error_that_says_what_to_write():
     for given, message in (
         ((3,), "square was called with nothing to differentiate: int. Integers are plain data: write 3.0"),
         (("a",), "square was called with nothing to differentiate: str."),
-        ((np.array([1, 2]),), "square was called with nothing to differentiate: ndarray."),
+        ((np.array([1, 2]),), "square was called with nothing to differentiate: int64 array. Integer arrays are plain data: "
+         "write x.astype(float)"),
         ((), "square was called with nothing to differentiate: no arguments."),
     ):
         with pytest.raises(TypeError) as error:

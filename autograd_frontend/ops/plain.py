@@ -116,9 +116,9 @@ class Plain:
     def where(condition: Any, x: Any, y: Any) -> Any:
         """Entries of `x` where the condition holds, else of `y`; a plain choice for a plain condition."""
         if condition is True or condition is np.True_:
-            return x if type(x) is not int or type(y) is not np.ndarray else np.full(y.shape, x, y.dtype)
+            return x if type(x) is not int or not hasattr(y, "dtype") else np.full(y.shape, x, y.dtype)[()]
         if condition is False or condition is np.False_:
-            return y if type(y) is not int or type(x) is not np.ndarray else np.full(x.shape, y, x.dtype)
+            return y if type(y) is not int or not hasattr(x, "dtype") else np.full(x.shape, y, x.dtype)[()]
         return np.where(condition, x, y)
 
     @staticmethod
