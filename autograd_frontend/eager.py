@@ -261,6 +261,8 @@ def iterate(x: Any) -> Any:
     kind = type(x)
     if kind is list or kind is tuple or kind is range:
         return x
+    if kind is Scalar:
+        return x.v  # which cannot be iterated over, and says so
     if kind is np.flatiter and lifted(x.base) is not x.base:
         return of(np.ravel)(x.base)
     if kind is memoryview:

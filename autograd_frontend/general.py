@@ -148,7 +148,7 @@ def fixed(x: Any) -> Any:
 
 
 def kept(x: Any) -> Any:
-    """A setting as it is now: the caller may change a list later. (Arrays that rules need are copied before a write.)"""
+    """A setting as it is now: the caller may change a list later. (Arrays that rules need are copied first.)"""
     if type(x) is list or (type(x) is tuple and any(type(e) not in HARMLESS for e in x)):
         return type(x)([e.copy() if type(e) is ndarray else kept(e) for e in x])
     return x

@@ -13,6 +13,7 @@ import numpy as np
 from .callables import library, of, standard
 from .objects import is_function
 from .recording import settle
+from .tape import Scalar
 
 
 def steps(x: Any) -> Any:
@@ -106,30 +107,42 @@ class Manager:
         return of(self.leave)(self.of, *error)
 
 
-TUPLES = (enumerate, zip, type({}.items()))
+TUPLES: tuple[Any, ...] = (enumerate, zip, type({}.items()))
+
+
+def deep(form: Any) -> bool:
+    """Whether parts of what is unpacked are unpacked in turn."""
+    return any(type(part) is tuple for part in form)
 
 
 def unfold(x: Any, form: Any) -> Any:
-    """What is about to be unpacked into a target of this form: a tuple of None, of forms, and of `...` for a star."""
+    """What is about to be unpacked into a target of this form: a tuple of None, of forms, and for a star of `...` or
+    `("*", form)`."""
     kind = type(x)
     if kind is np.ndarray:
         x = settle(x)
+    elif kind is Scalar:
+        return x.v  # which cannot be unpacked, and says so
     elif kind is not tuple and kind is not list:
         x = steps(x)
-    if any(part is not None and part is not ... for part in form):
-        starred = ... in form
-        x = list(x if starred else itertools.islice(x, len(form) + 1))
-        if len(x) == len(form) or (starred and len(x) >= len(form) - 1):  # else the unpacking raises
-            at = form.index(...) if starred else len(form)
-            parts = [*enumerate(form[:at]), *[(i - len(form), part) for i, part in enumerate(form) if i > at]]
-            for i, part in parts:
-                if part is not None:
-                    x[i] = unfold(x[i], part)
-    return x
+    if not deep(form) or not (hasattr(kind, "__iter__") or hasattr(kind, "__getitem__")):
+        return x
+    n = len(form)
+    star = next((i for i, part in enumerate(form) if part is ... or (part and part[0] == "*")), n)
+    items = list(itertools.islice(x, n + 1) if star == n else x)
+    if len(items) < n - (star < n) or (star == n and len(items) > n):
+        return items  # the unpacking raises
+    end = len(items) - (n - star - 1)
+    for i, part in [*enumerate(form[:star]), *enumerate(form[star + 1 :], end)]:
+        if part is not None:
+            items[i] = unfold(items[i], part)
+    if star < n and form[star] is not ...:
+        items[star:end] = unfold(items[star:end], form[star][1])
+    return items
 
 
 def unfolded(items: Any, form: Any) -> Any:
     """The items of a loop whose target has this form."""
-    if type(items) in TUPLES and not any(part is not None and part is not ... for part in form):
+    if type(items) in TUPLES and not deep(form):
         return items  # they are tuples
     return map(functools.partial(unfold, form=form), items)

@@ -8,7 +8,6 @@ import functools
 import heapq
 import itertools
 import operator
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -96,9 +95,9 @@ def fill(table: dict[Any, Any]) -> None:
     }  # fmt: skip
     for f, name in names.items():
         table[f] = by_method(name, table.get(f, f))
-    for name in ("json.dump", "json.dumps", "pickle.dump", "pickle.dumps"):
-        module, _, function = name.partition(".")
-        if module in sys.modules:
-            f = getattr(sys.modules[module], function)
-            table[f] = written(f)
+    import json
+    import pickle
+
+    for f in (json.dump, json.dumps, pickle.dump, pickle.dumps):
+        table[f] = written(f)
     table[operator.call] = lambda f, /, *args, **kwargs: of(f)(*args, **kwargs)

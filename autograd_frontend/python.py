@@ -58,8 +58,8 @@ numpy.round numpy.around numpy.fix numpy.searchsorted numpy.digitize numpy.great
 numpy.less numpy.less_equal numpy.equal numpy.not_equal numpy.logical_and numpy.logical_or numpy.logical_not
 numpy.logical_xor numpy.signbit numpy.floor_divide numpy.zeros_like numpy.ones_like numpy.empty_like numpy.isscalar
 numpy.imag numpy.iscomplexobj numpy.isrealobj numpy.result_type numpy.argpartition numpy.nanargmax numpy.nanargmin
-numpy.lexsort
-numpy.diag_indices_from numpy.tril_indices_from numpy.triu_indices_from numpy.may_share_memory numpy.shares_memory numpy.broadcast_shapes numpy.can_cast
+numpy.lexsort numpy.diag_indices_from numpy.tril_indices_from numpy.triu_indices_from
+numpy.may_share_memory numpy.shares_memory numpy.broadcast_shapes numpy.can_cast
 math.floor math.ceil math.trunc math.isnan math.isinf math.isfinite math.isclose
 operator.floordiv operator.not_ operator.truth operator.lt operator.le operator.gt operator.ge operator.eq operator.ne
 """

@@ -54,7 +54,7 @@ class Reach(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         target = node.targets[0]
-        nested = [s for s in map(shape, node.targets) if s and any(s)]
+        nested = [s for s in map(shape, node.targets) if s and any(part not in (None, ...) for part in s)]
         if nested:
             self.generic_visit(node)
             node.value = self.call("unfold", [node.value, self.constant(nested[0], node.value)], node.value)
@@ -101,16 +101,14 @@ class Reach(ast.NodeTransformer):
 
 
 def shape(target: Any) -> Any:
-    """The form of a target: None for one that is bound, else a tuple of the forms of its parts, with an Ellipsis after
-    the last where there is a star."""
+    """The form of a target: None for one that is bound, else a tuple of the forms of its parts. A star is `...`, and
+    `("*", form)` where it is taken apart again."""
+    if isinstance(target, ast.Starred):
+        inner = shape(target.value)
+        return ("*", inner) if inner else ...
     if not isinstance(target, (ast.Tuple, ast.List)):
         return None
-    starred = any(isinstance(part, ast.Starred) for part in target.elts)
-    parts = [shape(part.value if isinstance(part, ast.Starred) else part) for part in target.elts]
-    if starred and any(parts):
-        at = next(i for i, part in enumerate(target.elts) if isinstance(part, ast.Starred))
-        return (*parts[:at], ..., *parts[at + 1 :])
-    return (..., *parts[1:]) if starred else tuple(parts)
+    return tuple([shape(part) for part in target.elts])
 
 
 def reach(tree: Any, ops: str, fn: types.FunctionType, local: set[str]) -> Any:

@@ -208,7 +208,6 @@ def test_the_shape_of_an_array_that_holds_recorded_values_may_be_set_between_its
         z.shape = (-1,)
         z[1] *= 2.0
         u = v * z[1:3]
-        v.shape = (2, 1)
         w.shape = (2, 2)
         w[0] += z[:2]
         return [y, q, z, v * v, w * w, u]

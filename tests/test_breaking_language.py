@@ -7,8 +7,10 @@ import contextlib
 import dataclasses
 import functools
 import heapq
+import json
 import math
 import operator
+import pickle
 from typing import Any
 
 import numpy as np
@@ -112,6 +114,66 @@ def test_attributes_of_handles_are_not_attributes_of_values():
     faithful(f, 2.0)
 
 
+def buffer(x):
+    """An array that is plain until a recorded value is stored into it."""
+    a = np.zeros(2)
+    a[0] = x
+    a[1] = x * x
+    return a
+
+
+def in_a_with(x):
+    with contextlib.nullcontext((buffer(x), 1.0)) as ((a, b), c):
+        return a * b * c
+
+
+def in_an_assignment(x):
+    (a, b), c = [*d, e] = buffer(x), buffer(x * x)
+    return a * b * c[0] * d[0][0] * e[1]
+
+
+def starred_inside(x):
+    a, *((b, c), (d, *e)) = x, buffer(x), buffer(x)
+    return a * b * c * d * e[0]
+
+
+def in_loops(x):
+    total = 0.0
+    for a, b in [buffer(x), buffer(x * x)]:
+        total += a * b
+    for i, (a, b) in enumerate([buffer(x), buffer(x)]):
+        total += i * a * b
+    for _, (a, *b) in {"k": buffer(x)}.items():
+        total *= a * b[0]
+    return total + sum(a * b for a, b in [buffer(x)])
+
+
+@pytest.mark.parametrize("f", [in_a_with, in_an_assignment, starred_inside, in_loops])
+def test_an_array_is_unpacked_with_its_recording_inside_any_target(f):
+    faithful(f, 1.3)
+
+
+@pytest.mark.parametrize("items, form", [([(1.0, [2.0])], "a, (b, c)"), ([1.0], "a, b"), ([(1.0, 2.0, 3.0)], "a, b"),
+                                         ([(1.0, (2.0, 3.0)), 5.0], "a, (b, *c)")])  # fmt: skip
+def test_unpacking_fails_as_without_recording(items, form, tmp_path):
+    path = tmp_path / "unpacking.py"
+    path.write_text(f"def f(x, items):\n    for {form} in items: pass\n    return x\n")
+    space: dict[str, Any] = {}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    seen = []
+    for call in (space["f"], record(space["f"])):
+        with pytest.raises((TypeError, ValueError)) as error:
+            call(1.0, items)
+        seen.append((type(error.value), str(error.value)))
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("write", [json.dumps, pickle.dumps])
+def test_recorded_values_are_not_written_down_unseen(write):
+    with pytest.raises(RecordError, match=f"{write.__name__} is given a recorded value"):
+        record(lambda x: len(write({"x": [x]})) * x)(1.5)
+
+
 class Refusing:
     calls: list[str] = []
 
@@ -204,14 +266,15 @@ class Listed:
 
     def __getitem__(self, i):
         self.asked.append(i)
-        return [self.x, math.sin(self.x)][i]
+        return math.sin(self.x) if i == 1 else [self.x][i]
 
 
 def test_items_and_length_are_asked_for_as_often_as_without_recording():
     def f(x):
         listed = Listed(x)
         found = list(listed)
-        (a, b), c = listed, sum(listed)
+        a, b = listed
+        c = sum(listed)
         return (found[0] * a + b * c, str(listed.asked))
 
     assert record(f)(1.3).value == f(1.3)

@@ -156,7 +156,9 @@ def test_nested_containers_with_plain_data_beside_numbers():
 def test_a_container_without_numbers_is_plain_data():
     with pytest.raises(TypeError) as error:
         record(lambda a, b: a)([1, "a"], {"k": None})
-    assert str(error.value).endswith("called with nothing to differentiate: list, dict.")
+    assert str(error.value).endswith(
+        "called with nothing to differentiate: list, dict. Integers are plain data: write [1.0]"
+    )
 
 
 def lists(x):

@@ -245,8 +245,11 @@ def test_nothing_differentiable_is_a_type_error_that_says_what_to_write():
     for given, message in (
         ((3,), "square was called with nothing to differentiate: int. Integers are plain data: write 3.0"),
         (("a",), "square was called with nothing to differentiate: str."),
-        ((np.array([1, 2]),), "square was called with nothing to differentiate: int64 array. Integer arrays are plain data: "
-         "write x.astype(float)"),
+        (
+            (np.array([1, 2]),),
+            "square was called with nothing to differentiate: int64 array. "
+            "Integer arrays are plain data: write x.astype(float)",
+        ),
         ((), "square was called with nothing to differentiate: no arguments."),
     ):
         with pytest.raises(TypeError) as error:
@@ -331,10 +334,9 @@ def test_the_same_array_twice_gives_both_gradients():
 
 
 def test_without_source_there_is_a_reason():
-    for f in (np.sin, math.sin, print):
+    for f, name in ((np.sin, "np.sin"), (math.sin, "math.sin"), (print, "print")):
         with pytest.raises(RecordError) as error:
             record(f)(1.0)
-        name = f.__name__
         assert str(error.value) == (
             f"{name} has no Python source to record\n  Record a function that calls it: lambda x: {name}(x)."
         )
