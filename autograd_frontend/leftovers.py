@@ -4,6 +4,7 @@ containers. When the recording ends they become what they stand for."""
 from __future__ import annotations
 
 import collections
+import dis
 import functools
 import itertools
 import types
@@ -17,14 +18,26 @@ from .trees import outside
 
 ATOMS = frozenset({float, int, bool, str, bytes, type(None), complex, np.float64, np.ndarray, range, slice, np.dtype,
                    types.ModuleType, types.BuiltinFunctionType, np.ufunc})  # fmt: skip
-PLACES: dict[int, tuple[Any, list[Any], list[tuple[dict[str, Any], str]]]] = {}  # by id of the code of a function
+STORES = {"STORE_ATTR", "STORE_GLOBAL", "STORE_SUBSCR", "STORE_DEREF"}
+KEEPS = set(
+    "append appendleft extend extendleft insert add update setdefault put push heappush heapreplace heappushpop insort "
+    "insort_left insort_right __setitem__ setattr __setattr__ send write register info debug warning error".split()
+)
+PLACES: dict[int, tuple[Any, bool, list[Any], list[tuple[dict[str, Any], str]]]] = {}  # by id of a function's code
 ENDS = 256  # of a longer container only so many entries at either end are looked at
 LOOKED_AT = 3000  # objects, of one call
 
 
 def tidy(fn: Any, args: Any, t: Tape) -> None:
-    """Look through what `fn`, and the functions it names, can leave values in."""
-    todo: list[Any] = [x for x in args if type(x) not in ATOMS]
+    """Look through what `fn`, and the functions it names, can leave values in; not if none of them stores anything."""
+    if type(fn) is types.FunctionType:
+        found = PLACES.get(id(fn.__code__))
+        if found is not None and not found[1] and found[0] is fn.__code__:
+            return
+    todo: list[Any] = []
+    for x in args:
+        if type(x) not in ATOMS:
+            todo.append(x)
     while not isinstance(fn, types.FunctionType):
         if isinstance(fn, types.MethodType):
             todo.append(fn.__self__)
@@ -42,10 +55,12 @@ def tidy(fn: Any, args: Any, t: Tape) -> None:
         found = PLACES.get(key)
         if found is None or found[0] is not fn.__code__:
             found = PLACES[key] = (fn.__code__, *places(fn))
-        todo += found[1]
+        if not found[1]:
+            return
+        todo += found[2]
         if fn.__closure__ or fn.__defaults__ or fn.__kwdefaults__ or fn.__dict__:
             todo.append(fn)
-        for space, name in found[2]:
+        for space, name in found[3]:
             x = space.get(name)
             if isinstance(x, Ref):
                 space[name] = out(x, t)
@@ -55,9 +70,10 @@ def tidy(fn: Any, args: Any, t: Tape) -> None:
         walk(todo, t)
 
 
-def places(fn: types.FunctionType) -> tuple[list[Any], list[tuple[dict[str, Any], str]]]:
-    """The functions and classes that `fn` names, directly or through them, with something in them to look through, and
-    the other global variables."""
+def places(fn: types.FunctionType) -> tuple[bool, list[Any], list[tuple[dict[str, Any], str]]]:
+    """Whether `fn`, or a function that it names, directly or through others, stores anything; the functions and classes
+    among those with something in them to look through; and the other global variables."""
+    keeps = False
     inside: list[Any] = []
     variables: list[tuple[dict[str, Any], str]] = []
     todo, seen = [fn], {id(fn)}
@@ -66,6 +82,7 @@ def places(fn: types.FunctionType) -> tuple[list[Any], list[tuple[dict[str, Any]
         if f is not fn and (f.__closure__ or f.__defaults__ or f.__kwdefaults__):
             inside.append(f)
         names = [name for code in codes(f.__code__) for name in code.co_names]
+        keeps = keeps or not KEEPS.isdisjoint(names) or any(map(stores, codes(f.__code__)))
         for name in dict.fromkeys(names):
             x = f.__globals__.get(name)
             if id(x) in seen or isinstance(x, types.ModuleType):
@@ -84,7 +101,11 @@ def places(fn: types.FunctionType) -> tuple[list[Any], list[tuple[dict[str, Any]
                     seen.update(map(id, todo))
             elif type(x) not in ATOMS or name in f.__globals__:
                 variables.append((f.__globals__, name))
-    return inside, variables
+    return keeps, inside, variables
+
+
+def stores(code: types.CodeType) -> bool:
+    return any(i.opname in STORES for i in dis.get_instructions(code))
 
 
 def codes(code: types.CodeType) -> list[types.CodeType]:

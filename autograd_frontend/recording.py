@@ -21,7 +21,7 @@ ndarray = np.ndarray
 float64, _getframe = np.float64, sys._getframe
 HERE = str(Path(__file__).parent)
 GENERATED = f"{HERE}/<generated>"  # where code that is written out says it comes from
-ACTIVE: list[Tape] = []  # tapes whose function is running, of all threads; changed under a lock
+ACTIVE: list[Tape] = []  # tapes whose function is running, of all threads
 
 
 def site() -> Any:

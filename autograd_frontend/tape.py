@@ -35,6 +35,8 @@ class Tape(list[Any]):
         "live", "thread", "quiet", "saves", "unseen", "exposed", "adopted", "leaves", "owners", "shared", "spread",
         "texts",
     )  # fmt: skip
+    __eq__ = object.__eq__  # a tape is itself: `ACTIVE.remove(tape)` is one step, also between threads
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __init__(self) -> None:
         self.live = True  # the recorded function is still running

@@ -79,8 +79,7 @@ def run(fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wr
         if wrt:
             raise TypeError(not_differentiable(fn, wrt[0], args[wrt[0]] if type(wrt[0]) is int else kwargs[wrt[0]]))
         raise TypeError(nothing_to_differentiate(fn, args, kwargs))
-    with LOCK:
-        ACTIVE.append(tape)
+    ACTIVE.append(tape)
     try:
         value = of(fn)(*entered, **named)
         if type(value) is Scalar and value.t is tape:
@@ -99,11 +98,7 @@ def run(fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wr
             raise error.__cause__ from None
         raise
     finally:
-        with LOCK:
-            for i, t in enumerate(ACTIVE):
-                if t is tape:
-                    del ACTIVE[i]
-                    break
+        ACTIVE.remove(tape)
     return Recording(tape, value, place, parts)
 
 
@@ -147,9 +142,12 @@ def resume() -> None:
 def give_back(fn: Any, args: Any, parts: Any, tape: Tape) -> None:
     """What the function did to its arguments is done to the caller's. Recorded values that it left in attributes of
     theirs, or in the variables of the function around it, become plain values."""
-    boxes = boxes_in(parts)
-    for box in boxes:
-        box.sync(boxes, tape)
+    for _, part in parts:
+        if type(part) is Box:
+            boxes = boxes_in(parts)
+            for box in boxes:
+                box.sync(boxes, tape)
+            break
     tidy(fn, args, tape)
 
 
