@@ -101,16 +101,18 @@ class Tape(list[Any]):
     def finish(self) -> None:
         """The recorded function has returned: its memory is nobody's any more."""
         self.live = False
-        self.adopted.clear()
-        self.saves.clear()
-        self.unseen.clear()
-        self.leaves.clear()
+        if self.quiet:  # arrays take part
+            self.adopted.clear()
+            self.saves.clear()
+            self.unseen.clear()
+            self.leaves.clear()
         self.__class__ = Over
 
     def release(self) -> None:
         if self.live:
             self.finish()
-        self.exposed.clear()
+        if self.exposed:
+            self.exposed.clear()
         self.clear()
 
 

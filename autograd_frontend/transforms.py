@@ -25,7 +25,7 @@ def plain(f: Callable[..., Any]) -> Callable[..., Any]:
 class Chosen:
     """The arguments that `wrt` names, found again at each call."""
 
-    __slots__ = ("fn", "wrt", "names", "fixed", "cached")
+    __slots__ = ("fn", "wrt", "names", "fixed", "cached", "checked")
 
     def __init__(self, f: Callable[..., Any], wrt: Wrt) -> None:
         if not callable(f):
@@ -35,6 +35,7 @@ class Chosen:
         if not all(isinstance(w, (int, str)) for w in self.wrt):
             raise TypeError(f"wrt={wrt!r} has to be a position, a parameter name, or a tuple of them")
         self.names: list[str] | None = None
+        self.checked = False
         self.cached: tuple[int, tuple[int | str, ...]] = (-1, ())
         # positions in increasing order need no look-up
         self.fixed = all(type(w) is int and w >= 0 for w in self.wrt) and sorted(set(self.wrt)) == list(self.wrt)
@@ -70,13 +71,16 @@ class Chosen:
     def record(self, args: Any, kwargs: dict[str, Any]) -> Recording:
         """Run and record; the parts of the recording are the chosen arguments, in their order."""
         fn = self.fn
-        not_inside(args, kwargs)
-        check_source(fn)
+        if ACTIVE:
+            not_inside(args, kwargs)
+        if not self.checked:
+            check_source(fn)
+            self.checked = True
         places: Any = self.places(args, kwargs)
         recording = run(fn, None, args, kwargs, places)
         recording.tape.finish()
         parts = recording.parts
-        if len(parts) != len(places) or not self.fixed:
+        if [place for place, _ in parts] != list(places):
             order = dict(parts)
             for place in places:
                 if place not in order:
@@ -87,7 +91,7 @@ class Chosen:
 
 
 def not_inside(args: Any, kwargs: Any) -> None:
-    if ACTIVE and (depends(args) or depends(kwargs)):
+    if depends(args) or depends(kwargs):
         raise refuse(
             "a derivative is taken inside a recorded function",
             "Derivatives of derivatives are not recorded yet: write the inner derivative out.",
