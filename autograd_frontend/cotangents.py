@@ -15,8 +15,10 @@ float64, vdot = np.float64, np.vdot
 
 def repeats(key: Any) -> bool:
     """Whether a write through `key` may hit an entry twice."""
-    parts = key if type(key) is tuple else (key,)
-    return any(type(p) is list or (type(p) is ndarray and p.dtype != bool and p.size > 1) for p in parts)
+    for p in key if type(key) is tuple else (key,):
+        if type(p) is list or (type(p) is ndarray and p.dtype != bool and p.size > 1):
+            return True
+    return False
 
 
 def winners(shape: tuple[int, ...], key: Any) -> Any:
@@ -86,7 +88,9 @@ def unbroadcast(d: Any, shape: tuple[int, ...]) -> Any:
         d = d.reshape((1,) * -extra + d.shape)
         extra = 0
     axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and d.shape[i + extra] != 1)
-    if axes:
+    if axes == (0,) and d.ndim == 2 and d.dtype.char in "df":  # a product with ones: 4 us for 16 at (1000, 10)
+        d = (np.ones(d.shape[0], d.dtype) @ d)[None]
+    elif axes:
         d = np.add.reduce(d, axis=axes, keepdims=True)
     if extra:
         d = d.reshape(d.shape[extra:])

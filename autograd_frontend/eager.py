@@ -16,7 +16,7 @@ import numpy as np
 
 from .callables import of
 from .iteration import manager, steps, unfold, unfolded
-from .memory import adopt, before_plain_write, into, plain_key, put, read, read_plain, write
+from .memory import adopt, before_plain_write, into, plain_key, put, put_array, read, read_plain, write
 from .objects import assign, attribute, overloaded
 from .operators import prefix, two_operands
 from .ops.block import OPERATIONS, Operation
@@ -219,12 +219,10 @@ def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
         write(v, x, i, s)
     elif kind is ndarray:
         if type(v) is Scalar:
-            t = v.t
-            found: Any = t.adopted.get(id(x)) if t.live else None
-            # not if there was an x.shape = ... since
-            known = found is not None and found[1] is not None and found[1].like[0] == x.shape
-            if known and put(v, x, found[1], i, t, s):
+            if put(v, x, i, s):
                 return
+        elif type(v) is Tensor and put_array(v, x, i, s):
+            return
         y = lifted(x)
         if y is x and x.dtype != object:
             v = settle(v)

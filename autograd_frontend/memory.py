@@ -12,7 +12,7 @@ from .cotangents import repeats
 from .errors import RecordError
 from .ops.block import Operation
 from .recording import ACTIVE, edges_of, lifted, mine, overlaps, refuse, settle, short, tape_of
-from .tape import Node, Ref, Scalar, Tape, Tensor, View, node, owner_of, stored, tensor, view
+from .tape import Node, Ref, Scalar, Store, Tape, Tensor, View, node, owner_of, stored, take, tensor, view
 
 ndarray = np.ndarray
 float64 = np.float64
@@ -59,7 +59,9 @@ def gather_back(place: Any, key: Any, g: Any) -> None:
 
 def sweep_read(n: Scalar, g: Any) -> None:
     """The `f` of a scalar read from an array: one entry of the mirror."""
-    n.a.mirror()[n.pa] += g
+    place = n.a
+    m = place.g if place.own == 2 else place.mirror()
+    m[n.pa] += g
 
 
 FIXED = frozenset({int, slice, type(None), type(Ellipsis)})
@@ -84,8 +86,14 @@ def frozen_part(k: Any) -> Any:
 
 def read(x: Tensor, key: Any, s: Any) -> Any:
     """`x[key]`."""
-    key = plain_key(key)
-    v = x.v[key]
+    if type(key) is slice or type(key) is int:
+        v = x.v[key]
+        n = x.n
+        if type(v) is ndarray and (type(n) is View or n.like is not None) and not overlaps(x.v):
+            return tensor(v, view(n, take, (key,)), x.t, x.e)
+    else:
+        key = plain_key(key)
+        v = x.v[key]
     kind = type(v)
     if kind is float64:
         note_memory(x)
@@ -122,12 +130,24 @@ def entry(v: Any, place: Any, key: Any, s: Any, t: Tape) -> Scalar:
 
 def read_plain(x: ndarray, key: Any, s: Any) -> Any:
     """`x[key]` of a plain array, which may hold recorded values."""
-    t = ACTIVE[0]
-    found = t.adopted.get(id(x)) if len(ACTIVE) == 1 else None
-    if found is not None and found[1] is not None and is_entry(key):
-        v = x[key]
-        if type(v) is float64 and found[1].like[0] == x.shape:  # else: x.shape = (m, n)
-            return entry(v, found[1], key, s, t)
+    if len(ACTIVE) == 1:
+        t = ACTIVE[0]
+        found = t.adopted.get(id(x))
+        if found is not None and (place := found[1]) is not None and place.like[0] == x.shape and is_entry(key):
+            v = x[key]
+            if type(v) is float64:
+                n = Scalar()
+                n.v = v
+                n.g = 0.0
+                n.a = place
+                n.pa = key
+                n.b = None
+                n.pb = "getitem"
+                n.f = sweep_read
+                n.s = s
+                n.t = t
+                t.append(n)
+                return n
     y = lifted(x)
     return x[plain_key(key)] if y is x else read(y, key, s)
 
@@ -142,10 +162,6 @@ def is_entry(key: Any) -> bool:
     return type(key) is int
 
 
-def take(m: Any, key: Any) -> Any:
-    return m[key]
-
-
 def remember_spread(v: ndarray, t: Tape) -> None:
     """A recorded array was broadcast without a copy: while `v` is in use, its memory must not change."""
     t.spread.setdefault(id(owner_of(v)), []).append(weakref.ref(v))
@@ -158,6 +174,20 @@ def plain_key(key: Any) -> Any:
                 return tuple([plain_key(k) for k in key])
         return key
     return key.v if isinstance(key, Ref) else key
+
+
+def adopt_new(x: ndarray, t: Tape, s: Any) -> Any:
+    """`adopt` for the common case, an array fresh from `np.zeros`: its node; None where more has to be looked at."""
+    if x.base is not None or x.dtype is not FLOAT64 or len(ACTIVE) != 1 or id(x) in t.adopted or id(x) in t.owners:
+        return None
+    t.quiet = True
+    n: Any = node("memory", [], s)
+    n.like = (x.shape, FLOAT64, x.strides)
+    t.adopted[id(x)] = (x, n)
+    return n
+
+
+FLOAT64 = np.dtype(np.float64)
 
 
 def adopt(x: Any, t: Tape, s: Any) -> Tensor:
@@ -236,23 +266,65 @@ def before_write(x: Tensor, s: Any) -> None:
         )
 
 
-def put(v: Scalar, x: ndarray, n: Any, key: Any, t: Tape, s: Any) -> bool:
-    """The common case of a write: a recorded number into an entry of an array that owns its memory and is recorded."""
-    if not is_entry(key) or t.spread or len(ACTIVE) != 1 or type(x[key]) is not float64:
+def put(v: Scalar, x: ndarray, key: Any, s: Any) -> bool:
+    """The common case of a write: a recorded number into an entry of a plain array that owns its memory."""
+    t = v.t
+    if type(key) is not int and not (type(key) is tuple and len(key) == 2 and type(key[0]) is type(key[1]) is int):
+        return False
+    if not t.live or t.spread or len(ACTIVE) != 1:
+        return False
+    found = t.adopted.get(id(x))
+    place = adopt_new(x, t, s) if found is None else found[1]
+    if place is None or place.like[0] != x.shape or type(x[key]) is not float64:  # x.shape may have been set since
         return False
     if t.unseen:
         t.catch_up()
     if id(x) in t.saves:
         t.protect(x)
     x[key] = v.v
-    stored(t, n, key, v, None, s)
+    n = Store()
+    n.place = place
+    n.key = key
+    n.value = v
+    n.fit = None
+    n.s = s
+    t.append(n)
     return True
+
+
+def put_array(v: Tensor, x: ndarray, key: Any, s: Any) -> bool:
+    """The same for a recorded array from other memory, into a part of a plain array that owns its memory."""
+    t, w = v.t, v.v
+    if not t.live or t.spread or len(ACTIVE) != 1 or type(w) is not ndarray or not is_simple(key):
+        return False
+    found = t.adopted.get(id(x))
+    place = adopt_new(x, t, s) if found is None else found[1]
+    if place is None or place.like[0] != x.shape or owner_of(w) is x:
+        return False
+    if t.unseen:
+        t.catch_up()
+    if id(x) in t.saves:
+        t.protect(x)
+    x[key] = w
+    stored(t, place, key, v.n, (w.shape, w.dtype, False), s)
+    return True
+
+
+def is_simple(key: Any) -> bool:
+    """Whether an index is made of integers and slices only, the entries of which cannot repeat or change."""
+    if type(key) is tuple:
+        for k in key:
+            if type(k) is not int and type(k) is not slice:
+                return False
+        return True
+    return type(key) is int or type(key) is slice
 
 
 def write(v: Any, x: Tensor, key: Any, s: Any) -> None:
     """`x[key] = v`."""
     key = plain_key(key)
-    v = settle(v)
+    if type(v) is not Tensor or not v.t.live:
+        v = settle(v)
     if not (isinstance(v, Ref) and v.t is x.t):
         tape_of((v, x))
         before_write(x, s)

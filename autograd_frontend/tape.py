@@ -54,9 +54,20 @@ class Tape(list[Any]):
 
     def catch_up(self) -> None:
         """Note which memory the operands saved since the last time lie in. Only writes need to know."""
+        saves = self.saves
         for n in self.unseen:
             if type(n) is Pair:
-                self.note(n)
+                for x in (n.x, n.y, n.v):
+                    if type(x) is ndarray:
+                        b = x.base
+                        if b is None:
+                            owner = id(x)
+                        else:
+                            owner = id(b if type(b) is ndarray and b.base is None else owner_of(b))
+                        if owner in saves:
+                            saves[owner].append(n)
+                        else:
+                            saves[owner] = [n]
             else:
                 for edge in n.a if type(n) is Scalar else n.edges:
                     self.note(edge[3])
@@ -64,13 +75,9 @@ class Tape(list[Any]):
 
     def note(self, saved: Any) -> None:
         saves = self.saves
-        for x in (saved.x, saved.y, saved.v) if type(saved) is Pair else saved:
+        for x in saved:
             if type(x) is ndarray:
-                owner = id(x if x.base is None else owner_of(x))
-                if owner in saves:
-                    saves[owner].append(saved)
-                else:
-                    saves[owner] = [saved]
+                saves.setdefault(id(x if x.base is None else owner_of(x)), []).append(saved)
             elif type(x) is list:
                 self.note(x)
 
@@ -261,6 +268,10 @@ def saved_arrays(saved: Any) -> Iterator[tuple[ndarray, Callable[[ndarray], None
                 yield from saved_arrays(x)
 
 
+def take(m: Any, key: Any) -> Any:
+    return m[key]
+
+
 class View:
     """The place of a view: `parent`'s mirror looked at in the same way. It is on no tape."""
 
@@ -276,7 +287,11 @@ class View:
     def mirror(self) -> Any:
         m: Any = self.m
         if m is None:
-            chain, n = [self], self.parent  # no recursion: `x = x[1:]` in a loop makes a long one
+            n: Any = self.parent
+            if self.call is take and type(n) is not View:  # by far the most common
+                self.m = m = (n.g if n.own == 2 else n.mirror())[self.args[0]]
+                return m
+            chain = [self]  # no recursion: `x = x[1:]` in a loop makes a long one
             while type(n) is View and n.m is None:
                 chain.append(n)
                 n = n.parent
@@ -320,9 +335,14 @@ class Store:
 
     def sweep(self) -> None:
         place = self.place
-        if place.silent():
+        if place.own == 2:
+            m = place.g
+            if m is None:
+                return
+        elif place.silent():
             return
-        m = place.g if place.own == 2 else place.mirror()
+        else:
+            m = place.mirror()
         key, value = self.key, self.value
         g = m[key]
         if type(g) is not ndarray:
