@@ -404,6 +404,8 @@ def pass_on(edges: Any, g: Any) -> None:
                 d = strong_zero(d, g)
         elif fit is not None:
             d = fitted(d, g, fit)
+        if type(d) is int and d == 0:  # a rule's exact zero: `0 / 2` on its way down would make a fraction a float
+            continue
         if type(place) is Node:
             h = place.g
             if h is None:

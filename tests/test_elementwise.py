@@ -378,3 +378,9 @@ def test_a_float_function_of_an_exact_number_has_a_slope():
 def test_a_float32_result_does_not_narrow_the_gradient_of_a_float():
     x = 1.0 + 1e-12
     assert grad(lambda x: float(np.float32(x) * np.float32(0)) + x * (1 + 1e-12))(x) == 1 + 1e-12
+
+
+def test_a_zeroth_power_leaves_fractions_exact():
+    f = record(lambda x: x + (x / 3) ** 0 / 2 + x**2)
+    gradient = f(Fraction(1, 3)).backward()
+    assert type(gradient) is Fraction and gradient == Fraction(5, 3)
