@@ -28,7 +28,7 @@ from .trees import Box, boxes_in, enter, leave
 
 LOCK = threading.Lock()
 CALM: list[Any] = [0, 0, (0, 0, 0)]  # how many are recording; recursion limit and collector's thresholds before
-PATIENCE = 100_000
+PATIENCE, UNCHANGED = 100_000, (0, 0, 0)
 HEADROOM = 50  # frames of ours at the deepest point of a recursion
 TRACEBACK = "AUTOGRAD_FRONTEND_TRACEBACK"
 
@@ -112,16 +112,15 @@ def definition(fn: Any) -> Any:
     return (fn.__code__, 0)
 
 
-def calm() -> None:
+def calm(large: bool = True) -> None:
     """Recording begins (calls nest). What runs under Python's recursion limit has to run recorded, so there is some
-    more; the nodes of a tape are no garbage, so the cyclic collector waits longer before it walks over them."""
+    more. The nodes of a tape are no garbage: for a large one the cyclic collector waits before it walks over them."""
     LOCK.acquire()
     if not CALM[0]:
-        limit, threshold = sys.getrecursionlimit(), gc.get_threshold()
-        CALM[1:] = limit, threshold
-        sys.setrecursionlimit(limit + HEADROOM)
-        if threshold[0]:
-            gc.set_threshold(PATIENCE, threshold[1], threshold[2])
+        CALM[1], CALM[2] = sys.getrecursionlimit(), gc.get_threshold() if large else UNCHANGED
+        sys.setrecursionlimit(CALM[1] + HEADROOM)
+        if CALM[2][0]:
+            gc.set_threshold(PATIENCE, *CALM[2][1:])
     CALM[0] += 1
     LOCK.release()
 

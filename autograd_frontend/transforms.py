@@ -22,10 +22,13 @@ def plain(f: Callable[..., Any]) -> Callable[..., Any]:
     return f.__wrapped__ if isinstance(f, Recorded) else f
 
 
+SMALL = 300  # nodes
+
+
 class Chosen:
     """The arguments that `wrt` names, found again at each call."""
 
-    __slots__ = ("fn", "wrt", "names", "fixed", "cached", "checked")
+    __slots__ = ("fn", "wrt", "names", "fixed", "cached", "checked", "large")
 
     def __init__(self, f: Callable[..., Any], wrt: Wrt) -> None:
         if not callable(f):
@@ -36,16 +39,17 @@ class Chosen:
             raise TypeError(f"wrt={wrt!r} has to be a position, a parameter name, or a tuple of them")
         self.names: list[str] | None = None
         self.checked = False
-        self.cached: tuple[int, tuple[int | str, ...]] = (-1, ())
+        self.large = True  # how the last recording was: the collector is only asked to wait for large ones
+        self.cached: tuple[int, tuple[int | str, ...], bool] = (-1, (), False)
         # positions in increasing order need no look-up
         self.fixed = all(type(w) is int and w >= 0 for w in self.wrt) and sorted(set(self.wrt)) == list(self.wrt)
 
-    def places(self, args: Any, kwargs: dict[str, Any]) -> tuple[int | str, ...]:
-        """Each chosen argument as the position or keyword it was given by."""
+    def places(self, args: Any, kwargs: dict[str, Any]) -> tuple[tuple[int | str, ...], bool]:
+        """Each chosen argument as the position or keyword it was given by; whether they are in the call's order."""
         if self.fixed and self.wrt[-1] < len(args):  # type: ignore[operator]
-            return self.wrt
+            return self.wrt, True
         if not kwargs and self.cached[0] == len(args):
-            return self.cached[1]
+            return self.cached[1:]
         found: list[int | str] = []
         for w in self.wrt:
             if isinstance(w, str):
@@ -56,9 +60,10 @@ class Chosen:
             if not -len(args) <= w < len(args):
                 raise ValueError(f"wrt={self.wrt!r}: the call has only {len(args)} positional arguments")
             found.append(w + len(args) if w < 0 else w)
+        ordered = all(type(w) is int for w in found) and found == sorted(set(found), key=int)
         if not kwargs:
-            self.cached = len(args), tuple(found)
-        return tuple(found)
+            self.cached = len(args), tuple(found), ordered
+        return tuple(found), ordered
 
     def position(self, name: str) -> int:
         if self.names is None:
@@ -76,11 +81,13 @@ class Chosen:
         if not self.checked:
             check_source(fn)
             self.checked = True
-        places: Any = self.places(args, kwargs)
+        places: Any
+        places, ordered = self.places(args, kwargs)
         recording = run(fn, None, args, kwargs, places)
+        self.large = len(recording.tape) > SMALL
         recording.tape.finish()
         parts = recording.parts
-        if [place for place, _ in parts] != list(places):
+        if len(parts) != len(places) or not ordered:
             order = dict(parts)
             for place in places:
                 if place not in order:
@@ -112,7 +119,7 @@ def value_and_grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -
 
     @functools.wraps(chosen.fn)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
-        calm()
+        calm(chosen.large)
         try:
             recording = chosen.record(args, kwargs)
             value = recording.value
