@@ -310,6 +310,24 @@ def put_array(v: Tensor, x: ndarray, key: Any, s: Any) -> bool:
     return True
 
 
+def put_part(v: Tensor, x: Tensor, key: Any, s: Any) -> bool:
+    """The same for a recorded array as the target, if it is one that an operation of this recording made."""
+    t, w, target = v.t, v.v, x.v
+    if t is not x.t or not t.live or t.spread or len(ACTIVE) != 1 or type(w) is not ndarray or not is_simple(key):
+        return False
+    owner = target if target.base is None else owner_of(target)
+    if (w if w.base is None else owner_of(w)) is owner or not target.flags.writeable:
+        return False
+    note_memory(x)
+    if t.unseen:
+        t.catch_up()
+    if id(owner) in t.saves:
+        t.protect(target)
+    target[key] = w
+    stored(t, x.n, key, v.n, (w.shape, w.dtype, False), s)
+    return True
+
+
 def is_simple(key: Any) -> bool:
     """Whether an index is made of integers and slices only, the entries of which cannot repeat or change."""
     if type(key) is tuple:
@@ -322,6 +340,8 @@ def is_simple(key: Any) -> bool:
 
 def write(v: Any, x: Tensor, key: Any, s: Any) -> None:
     """`x[key] = v`."""
+    if type(v) is Tensor and not x.e and put_part(v, x, key, s):
+        return
     key = plain_key(key)
     if type(v) is not Tensor or not v.t.live:
         v = settle(v)

@@ -28,7 +28,7 @@ from .trees import Box, boxes_in, enter, leave
 
 LOCK = threading.Lock()
 CALM: list[Any] = [0, 0, (0, 0, 0)]  # how many are recording; recursion limit and collector's thresholds before
-PATIENCE, UNCHANGED = 100_000, (0, 0, 0)
+PATIENCE, UNCHANGED = 2_000_000, (0, 0, 0)
 HEADROOM = 50  # frames of ours at the deepest point of a recursion
 TRACEBACK = "AUTOGRAD_FRONTEND_TRACEBACK"
 
