@@ -16,7 +16,7 @@ import numpy as np
 
 from .callables import of
 from .iteration import manager, steps, unfold, unfolded
-from .memory import adopt, before_plain_write, into, plain_key, put, put_array, read, read_plain, write
+from .memory import accumulate, adopt, before_plain_write, into, plain_key, put, put_array, read, read_plain, write
 from .objects import assign, attribute, overloaded
 from .operators import prefix, two_operands
 from .ops.block import OPERATIONS, Operation
@@ -162,6 +162,9 @@ def inplace(op: Operation | None, call: Callable[[Any, Any], Any], plain: Callab
         if op is None:
             raise refuse(f"a recorded array is changed in place by {call.__name__}", "Write x = x op y instead.")
         tape_of((x, b))
+        if op.accumulates:
+            accumulate(op, lambda: call(x.v, b.v if isinstance(b, Ref) else b), x, b, s)
+            return a
         into(op, lambda: call(x.v, b.v if isinstance(b, Ref) else b), (x, b), None, x, s)
         return a
 

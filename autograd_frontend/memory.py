@@ -12,7 +12,7 @@ from .cotangents import repeats
 from .errors import RecordError
 from .ops.block import Operation
 from .recording import ACTIVE, edges_of, lifted, mine, overlaps, refuse, settle, short, tape_of
-from .tape import Node, Ref, Scalar, Store, Tape, Tensor, View, node, owner_of, stored, take, tensor, view
+from .tape import Node, Ref, Scalar, Scatter, Store, Tape, Tensor, View, node, owner_of, stored, take, tensor, view
 
 ndarray = np.ndarray
 float64 = np.float64
@@ -376,6 +376,18 @@ def same_memory(a: ndarray, b: ndarray) -> bool:
         and owner_of(a) is owner_of(b)
         and a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
     )
+
+
+def accumulate(op: Operation, call: Callable[[], Any], x: Tensor, b: Any, s: Any) -> None:
+    """`x += b` or `x -= b`, done by `call`: what arrives at `x` stays there, and `b` gets it too."""
+    if x.v.flags.writeable:  # otherwise NumPy says so itself
+        before_write(x, s)
+    call()
+    if type(b) is Scalar:
+        x.t.append(Scatter(op.name, x.n, Ellipsis, b, (None, None, False), op.accumulates, s))
+    elif type(b) is Tensor:
+        fit = (getattr(b.v, "shape", ()), getattr(b.v, "dtype", None), False)
+        x.t.append(Scatter(op.name, x.n, Ellipsis, b.n, fit, op.accumulates, s))
 
 
 def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any, x: Any, s: Any) -> None:

@@ -36,6 +36,7 @@ AS_IS: tuple[Any, ...] = (
     IndexError, TypeError, AssertionError, StopIteration, OverflowError, NotImplementedError, AttributeError,
     functools.partial, collections.defaultdict, collections.OrderedDict, collections.namedtuple,
     operator.itemgetter, operator.attrgetter, np.errstate, np.dtype, np.finfo, np.iinfo, np.random.default_rng,
+    np.zeros, np.ones, np.empty, np.eye, np.identity,
     math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.isqrt,
 )  # fmt: skip
 

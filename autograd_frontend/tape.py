@@ -364,6 +364,22 @@ class Store:
         add_to(value, g if self.fit is None else fitted(g, g, self.fit))
 
 
+class Scatter:
+    """`place[key] += value` (`sign` -1: `-=`): the array keeps its cotangent, the value gets that of its entries."""
+
+    __slots__ = ("place", "key", "value", "fit", "sign", "s", "op")
+
+    def __init__(self, op: str, place: Any, key: Any, value: Any, fit: Any, sign: int, s: Any) -> None:
+        self.op, self.place, self.key, self.value, self.fit, self.sign, self.s = op, place, key, value, fit, sign, s
+
+    def sweep(self) -> None:
+        if self.place.silent():
+            return
+        g = self.place.mirror()[self.key]
+        g = -g if self.sign < 0 else g.copy() if type(g) is ndarray else g
+        add_to(self.value, fitted(g, g, self.fit))
+
+
 def stored(t: Tape, place: Node | View, key: Any, value: Any, fit: Any, s: Any) -> None:
     """Put a write on the tape. `value` None: what was written is not recorded."""
     n = Store()

@@ -8,31 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .cotangents import fitted
 from .eager import EAGER
 from .memory import adopt, before_plain_write, before_write, frozen, plain_key
 from .ops.block import OPERATIONS
 from .recording import depends, settle, site, tape_of, value
-from .tape import Ref, Scalar, Tensor, add_to
+from .tape import Ref, Scalar, Scatter, Tensor
 
 ndarray = np.ndarray
-
-
-class Scatter:
-    """`np.add.at(place, key, value)`: the array keeps its cotangent, the value gets that of the entries it went to."""
-
-    __slots__ = ("place", "key", "value", "fit", "sign", "s", "op")
-
-    def __init__(self, place: Any, key: Any, value: Any, fit: Any, sign: int, s: Any) -> None:
-        self.place, self.key, self.value, self.fit, self.sign, self.s = place, key, value, fit, sign, s
-        self.op = "add_at"
-
-    def sweep(self) -> None:
-        if self.place.silent():
-            return
-        g = self.place.mirror()[self.key]
-        g = -g if self.sign < 0 else g.copy() if type(g) is ndarray else g
-        add_to(self.value, fitted(g, g, self.fit))
 
 
 def at(call: Callable[..., Any], sign: int) -> Callable[..., None]:
@@ -54,7 +36,7 @@ def at(call: Callable[..., Any], sign: int) -> Callable[..., None]:
             w = v.v
             fit: Any = (getattr(w, "shape", ()), getattr(w, "dtype", None), False)
             source, fit = (v, (None, None, False)) if type(v) is Scalar else (v.n, fit)  # type: ignore[union-attr]
-            t.append(Scatter(target.n, key, source, fit, sign, s))
+            t.append(Scatter("add_at", target.n, key, source, fit, sign, s))
 
     handle.__name__ = f"{call.__name__}_at"
     return handle

@@ -17,6 +17,7 @@ class add:
     """`a + b`. Broadcasts. Pullback `g`, `g`."""
 
     scalars = ("1.0", "1.0")
+    accumulates = 1
 
     def pull_a(ops, g):
         return g
@@ -32,6 +33,7 @@ class sub:
     """`a - b`. Broadcasts. Pullback `g`, `-g`."""
 
     scalars = ("1.0", "-1.0")
+    accumulates = -1
 
     def pull_a(ops, g):
         return g

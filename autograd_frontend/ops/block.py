@@ -76,6 +76,7 @@ class Operation:
     __slots__ = (
         "name", "doc", "calls", "operands", "pulls", "pushes", "bind", "shape", "elementwise", "linear", "views",
         "samples", "sweeps", "variadic", "value", "rtol", "scalars", "formula", "parts", "back", "low_rank",
+        "accumulates",
     )  # fmt: skip
 
     def __init__(self, block: type, calls: str, kind: str) -> None:
@@ -97,6 +98,7 @@ class Operation:
         self.scalars = given.get("scalars")  # (factor of a, factor of b) as text, where the rule is g times a factor
         self.sweeps: dict[Any, Any] = {}
         self.back: Any = None
+        self.accumulates = given.get("accumulates", 0)  # how often `a op= b` gives `b` the cotangent that `a` keeps
         self.low_rank = given.get("low_rank", "")  # for vectors and matrices it is this operation, on a fast path
         strict = given.get("strict", self.elementwise)
         if self.variadic:
