@@ -11,6 +11,8 @@ import ast
 import types
 from typing import Any
 
+COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
+
 
 class Reach(ast.NodeTransformer):
     """`a.b` becomes `ops.attribute(a, "b")`, `a.b = v` becomes `ops.assign(v, a, "b")`, `with a` `with ops.manager(a)`;
@@ -49,8 +51,17 @@ class Reach(ast.NodeTransformer):
             if func.attr == "of" and isinstance(node.args[0], ast.Attribute):  # a method, about to be called
                 node.args[0].value = self.visit(node.args[0].value)
                 return node
+            if func.attr == "truth" and self.compares(node.args[0]):  # which gives a bool, or what Python asks itself
+                return self.visit(node.args[0])
         self.generic_visit(node)
         return node
+
+    def compares(self, node: ast.expr) -> bool:
+        func = node.func if isinstance(node, ast.Call) else None
+        return isinstance(func, ast.Attribute) and func.attr in COMPARISONS and self.plain_ops(func.value)
+
+    def plain_ops(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and node.id == self.ops
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         target = node.targets[0]
