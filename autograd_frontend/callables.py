@@ -22,9 +22,9 @@ import numpy as np
 from . import operators, rewrite
 from .errors import RecordError
 from .general import any_operation, composition, unseen_by_numpy, write_out
-from .memory import protect
 from .ops.block import COMPOSED, OPERATIONS, Operation, find
 from .recording import ACTIVE, HARMLESS, HERE, depends, emit, lifted, refuse, settle, short, site, tape_of, value
+from .stores import protect
 from .tape import Ref, Tensor, pass_on
 
 ndarray = np.ndarray

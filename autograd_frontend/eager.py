@@ -16,11 +16,12 @@ import numpy as np
 
 from .callables import of
 from .iteration import manager, steps, unfold, unfolded
-from .memory import accumulate, adopt, before_plain_write, into, plain_key, put, put_array, read, read_plain, write
+from .memory import plain_key, read, read_plain
 from .objects import assign, attribute, overloaded
 from .operators import prefix, two_operands
 from .ops.block import OPERATIONS, Operation
 from .recording import ACTIVE, GENERATED, depends, emit, lifted, refuse, settle, site, tape_of, value
+from .stores import accumulate, adopt, before_plain_write, into, put, put_array, write
 from .tape import Ref, Scalar, Tensor
 
 ndarray = np.ndarray

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .memory import adopt, before_plain_write, into, remember_spread, shares, view_of
+from .memory import remember_spread, shares, view_of
 from .ops.block import OPERATIONS, Operation
 from .recording import ACTIVE, depends, emit, mine, overlaps, refuse, settle, site, tape_of, value
+from .stores import adopt, before_plain_write, into
 from .tape import Ref, Scalar, Tensor, View
 
 ndarray = np.ndarray

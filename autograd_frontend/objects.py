@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from .callables import library, of, standard
-from .memory import protect
 from .recording import refuse, settle, value
+from .stores import protect
 from .tape import Ref, Scalar, Tensor
 
 ndarray = np.ndarray

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from .cotangents import fitted, mirror_like, repeats, strong_zero, winners
+from .cotangents import fitted, mirror_like, strong_zero
 from .ops.plain import PLAIN
 
 ndarray = np.ndarray
@@ -319,76 +319,6 @@ def view(parent: Any, call: Callable[..., Any], args: Any, kwargs: Any = None) -
     n.kwargs = kwargs
     n.m = None
     return n
-
-
-class Store:
-    """A write `container[key] = value`: entries overwritten pass their cotangent to the value and keep none."""
-
-    __slots__ = ("place", "key", "value", "fit", "s")
-
-    place: Any
-    key: Any
-    value: Any
-    fit: Any
-    s: Any
-    op = "store"
-
-    def sweep(self) -> None:
-        place = self.place
-        if place.own == 2:
-            m = place.g
-            if m is None:
-                return
-        elif place.silent():
-            return
-        else:
-            m = place.mirror()
-        key, value = self.key, self.value
-        g = m[key]
-        if type(g) is not ndarray:
-            m[key] = 0
-            if value is None:
-                return
-            if self.fit is None and type(value) is Scalar:
-                value.g += g
-                return
-        elif value is None:
-            m[key] = 0
-            return
-        else:
-            if g.base is not None:
-                g = g.copy()
-            if repeats(key):
-                g = np.where(winners(m.shape, key), g, 0)
-            m[key] = 0
-        add_to(value, g if self.fit is None else fitted(g, g, self.fit))
-
-
-class Scatter:
-    """`place[key] += value` (`sign` -1: `-=`): the array keeps its cotangent, the value gets that of its entries."""
-
-    __slots__ = ("place", "key", "value", "fit", "sign", "s", "op")
-
-    def __init__(self, op: str, place: Any, key: Any, value: Any, fit: Any, sign: int, s: Any) -> None:
-        self.op, self.place, self.key, self.value, self.fit, self.sign, self.s = op, place, key, value, fit, sign, s
-
-    def sweep(self) -> None:
-        if self.place.silent():
-            return
-        g = self.place.mirror()[self.key]
-        g = -g if self.sign < 0 else g.copy() if type(g) is ndarray else g
-        add_to(self.value, fitted(g, g, self.fit))
-
-
-def stored(t: Tape, place: Node | View, key: Any, value: Any, fit: Any, s: Any) -> None:
-    """Put a write on the tape. `value` None: what was written is not recorded."""
-    n = Store()
-    n.place = place
-    n.key = key
-    n.value = value
-    n.fit = fit
-    n.s = s
-    t.append(n)
 
 
 def add_to(place: Any, d: Any) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from .eager import EAGER
-from .memory import adopt, before_plain_write, before_write, frozen, plain_key
+from .memory import frozen, plain_key
 from .ops.block import OPERATIONS
 from .recording import depends, settle, site, tape_of, value
-from .tape import Ref, Scalar, Scatter, Tensor
+from .stores import Scatter, adopt, before_plain_write, before_write
+from .tape import Ref, Scalar, Tensor
 
 ndarray = np.ndarray
 
