@@ -7,6 +7,7 @@ import collections
 import copy
 import functools
 import gc
+import inspect
 import itertools
 import math
 import operator
@@ -20,10 +21,12 @@ import numpy as np
 
 from . import protocols
 from .eager import EAGER, foreign, iterate, truth
+from .general import NO_OUT
 from .objects import overloaded
 from .ops import reductions
 from .ops.block import OPERATIONS
 from .recording import depends, emit, handle, mine, recordable, refuse, settle, site, tape_of, value
+from .stores import before_plain_write
 from .tape import Ref, Scalar, Tensor
 
 ndarray = np.ndarray
@@ -68,7 +71,6 @@ DATA_METHODS = (
     "argmax argmin argsort argpartition any all nonzero searchsorted round is_integer __len__ "
     "__array_interface__"
 )
-CAST = """numpy.float64 numpy.float32 numpy.float16 numpy.longdouble"""
 
 
 FUNCTIONS = frozenset({
@@ -145,26 +147,51 @@ def arrays_in(x: Any) -> list[Any]:
 
 def data(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function whose result is plain data."""
+    at = out_place(f)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs.get("out") is not None:
-            raise refuse(f"{f.__name__} cannot be recorded with out=", "Use its result.")
+        before_out(f.__name__, args, kwargs, at)
         return f(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
 
     call.__name__ = f.__name__
     return call
 
 
-def data_method(name: str) -> Callable[..., Any]:
-    return data(operator.methodcaller) if not name else _named(name)
-
-
 def _named(name: str) -> Callable[..., Any]:
+    """The same as a method of arrays."""
+    at = OUT_OF_METHODS.get(name, NO_OUT)
+
     def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        before_out(name, (x, *args), kwargs, at)
         return getattr(value(x), name)(*[value(a) for a in args], **{k: value(v) for k, v in kwargs.items()})
 
     call.__name__ = name
     return call
+
+
+OUT_OF_METHODS = dict.fromkeys(("argmax", "argmin", "any", "all", "round"), 2)  # x.round(decimals, out)
+
+
+def out_place(f: Callable[..., Any]) -> int:
+    """The position of the parameter `out` of a function."""
+    if isinstance(f, np.ufunc):
+        return f.nin
+    try:
+        return list(inspect.signature(f).parameters).index("out")
+    except (ValueError, TypeError):  # there is none
+        return NO_OUT
+
+
+def before_out(name: str, args: Any, kwargs: Any, at: int) -> None:
+    """Plain data may be written into plain memory; among recorded values it would have to be followed."""
+    out = kwargs.get("out") if len(args) <= at else args[at]
+    if out is None:
+        return
+    if depends(args) or depends(kwargs):
+        raise refuse(f"{name} cannot be recorded with out=", "Use its result.")
+    for x in out if type(out) is tuple else (out,):
+        if type(x) is ndarray:
+            before_plain_write(x, site())
 
 
 def kind_of(x: Any, *rest: Any) -> Any:
@@ -298,34 +325,12 @@ def isnt_vectorize(*args: Any, **kwargs: Any) -> Any:
     raise refuse("np.vectorize cannot be recorded", "Write a loop, or np.array([f(v) for v in x]).")
 
 
-def refused(f: Callable[..., Any], remedy: str) -> Callable[..., Any]:
-    """A function with no meaning for recorded values, and what to write instead."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if depends(args) or depends(kwargs):
-            raise refuse(f"{f.__name__} cannot be recorded", remedy)
-        return f(*[settle(x) for x in args], **kwargs)
-
-    return call
-
-
 def from_iterator(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:
     """`np.fromiter` stores into memory that nothing is recorded of, so it may only meet plain numbers."""
     items = list(itertools.islice(iterate(iter), None if count < 0 else count))
     if depends(items):
         raise refuse("fromiter cannot be recorded", "Write np.array([...]).")
     return np.fromiter(items, dtype, count, **kwargs)
-
-
-def minmax(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Builtin `min` and `max` compare and return one of their arguments."""
-    over = iterating(f)
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return over(*args, **kwargs)
-
-    call.__name__ = f.__name__
-    return call
 
 
 def fill(table: dict[Any, Any], methods: dict[str, Any]) -> None:
@@ -355,7 +360,7 @@ def fill(table: dict[Any, Any], methods: dict[str, Any]) -> None:
         Fraction: exact(Fraction), Decimal: exact(Decimal), copy.copy: copied, copy.deepcopy: copied_deeply,
         float: to_float, int: to_int, bool: truth, complex: to_complex, builtins.type: kind_of, sum: total,
         math.fsum: over(reductions.exact_sum), math.prod: over(reductions.exact_product),
-        round: rounded, pow: power, divmod: div_mod, min: minmax(min), max: minmax(max),
+        round: rounded, pow: power, divmod: div_mod, min: iterating(min), max: iterating(max),
         np.vectorize: isnt_vectorize, np.fromiter: from_iterator,
     })  # fmt: skip
     methods["sort"] = table[ndarray.sort] = sort_in_place
