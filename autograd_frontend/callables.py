@@ -23,9 +23,9 @@ from . import operators, rewrite
 from .errors import RecordError
 from .general import any_operation, composition, unseen_by_numpy, write_out
 from .ops.block import COMPOSED, OPERATIONS, Operation, find
-from .recording import ACTIVE, HARMLESS, HERE, depends, emit, lifted, refuse, settle, short, site, tape_of, value
+from .recording import ACTIVE, HARMLESS, HERE, depends, emit, lifted, refuse, settle, site, tape_of, value
 from .stores import protect
-from .tape import Ref, Tensor, pass_on
+from .tape import Ref, Tensor
 
 ndarray = np.ndarray
 TABLE: dict[Any, Any] = {}
@@ -380,6 +380,3 @@ def many_operands(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
 
     handle.__name__ = op.name
     return handle
-
-
-__all__ = ["of", "pass_on", "short"]

@@ -10,13 +10,12 @@ import numpy as np
 
 from .memory import remember_spread, shares, view_of
 from .ops.block import OPERATIONS, Operation
-from .recording import ACTIVE, depends, emit, mine, overlaps, refuse, settle, site, tape_of, value
+from .recording import ACTIVE, HARMLESS, depends, emit, mine, overlaps, refuse, settle, site, tape_of, value
 from .stores import adopt, before_plain_write, into
-from .tape import Ref, Scalar, Tensor, View
+from .tape import Ref, Scalar, Tensor
 
 ndarray = np.ndarray
 COMMON = frozenset({float, int, bool, list, tuple, ndarray, np.float64, Scalar, Tensor, type(None), str})
-HARMLESS = frozenset({int, bool, str, type(None), slice})
 NO_OUT = 1000
 
 
@@ -196,6 +195,3 @@ def composition(recorded: Callable[..., Any], call: Callable[..., Any]) -> Calla
 
     handle.__name__ = getattr(call, "__name__", recorded.__name__)
     return handle
-
-
-__all__ = ["View", "any_operation", "composition", "write_out"]

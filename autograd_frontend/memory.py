@@ -1,4 +1,4 @@
-"""The memory of recorded arrays: reading, views, and writes."""
+"""The memory of recorded arrays: reading, and views."""
 
 from __future__ import annotations
 
@@ -134,18 +134,7 @@ def read_plain(x: ndarray, key: Any, s: Any) -> Any:
         if found is not None and (place := found[1]) is not None and place.like[0] == x.shape and is_entry(key):
             v = x[key]
             if type(v) is float64:
-                n = Scalar()
-                n.v = v
-                n.g = 0.0
-                n.a = place
-                n.pa = key
-                n.b = None
-                n.pb = "getitem"
-                n.f = sweep_read
-                n.s = s
-                n.t = t
-                t.append(n)
-                return n
+                return entry(v, place, key, s, t)
     y = lifted(x)
     return x[plain_key(key)] if y is x else read(y, key, s)
 

@@ -59,12 +59,13 @@ def short(x: Any) -> str:
     return f"{x.dtype} array of shape {x.shape}" if type(x) is ndarray else type(x).__name__
 
 
-def mine() -> list[Tape]:
+def mine() -> tuple[Tape, ...]:
     """The tapes of this thread. Those of others are none of its business: their memory is their own."""
-    if len(ACTIVE) == 1:
-        return ACTIVE
+    tapes = tuple(ACTIVE)  # as it is now: another thread may begin to record in between
+    if len(tapes) == 1:
+        return tapes
     thread = get_ident()
-    return [t for t in tuple(ACTIVE) if t.thread == thread]
+    return tuple([t for t in tapes if t.thread == thread])
 
 
 def lifted(x: Any) -> Any:

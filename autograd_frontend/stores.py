@@ -194,13 +194,7 @@ def put(v: Scalar, x: ndarray, key: Any, s: Any) -> bool:
     if id(x) in t.saves:
         t.protect(x)
     x[key] = v.v
-    n = Store()
-    n.place = place
-    n.key = key
-    n.value = v
-    n.fit = None
-    n.s = s
-    t.append(n)
+    stored(t, place, key, v, None, s)
     return True
 
 
@@ -303,7 +297,7 @@ def accumulate(op: Operation, call: Callable[[], Any], x: Tensor, b: Any, s: Any
 
 
 def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any, x: Any, s: Any) -> None:
-    """An operation whose result is written into the recorded array `x` (`a += b`, `out=`): `call` does it."""
+    """An operation whose result is written into the recorded array `x` (`a *= b`, `out=`): `call` does it."""
     t = x.t
     result: Any = x.v
     if not result.flags.writeable:

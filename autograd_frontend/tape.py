@@ -352,14 +352,4 @@ def pass_on(edges: Any, g: Any) -> None:
             d = fitted(d, g, fit)
         if type(d) is int and d == 0:  # a rule's exact zero: `0 / 2` on its way down would make a fraction a float
             continue
-        if type(place) is Node:
-            h = place.g
-            if h is None:
-                place.g = d
-            elif place.own:
-                add(h, d, h)
-            else:
-                place.g = h = h + d
-                place.own = type(h) is ndarray
-        else:
-            add_to(place, d)
+        add_to(place, d)

@@ -75,7 +75,7 @@ class Operation:
 
     __slots__ = (
         "name", "doc", "calls", "operands", "pulls", "pushes", "bind", "shape", "elementwise", "linear", "views",
-        "samples", "sweeps", "variadic", "value", "rtol", "scalars", "formula", "parts", "back", "low_rank",
+        "samples", "sweeps", "variadic", "rtol", "scalars", "parts", "back", "low_rank",
         "accumulates",
     )  # fmt: skip
 
@@ -92,9 +92,7 @@ class Operation:
         self.rtol = given.get("rtol", 1e-6)
         self.bind = given.get("bind")
         self.shape = given.get("shape")
-        self.value = given.get("value")
         self.parts = given.get("parts", ())  # for a tuple of results: the operation of each, None for plain data
-        self.formula = given.get("formula", "")
         self.scalars = given.get("scalars")  # (factor of a, factor of b) as text, where the rule is g times a factor
         self.sweeps: dict[Any, Any] = {}
         self.back: Any = None

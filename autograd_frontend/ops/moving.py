@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .block import Like, composed, operation
+from .block import Like, operation
 from .linalg import STACK, A, B, U, dummy
 
 
@@ -322,11 +322,3 @@ class pad:
 
     samples = ((U, 2), (A, ((1, 0), (0, 2))), (U, 1, "edge"), (A, 1, "wrap"), (A, (1, 1), {"mode": "reflect"}),
                (U, (3, 2), "symmetric"), (A, 1, {"constant_values": 3.0}))  # fmt: skip
-
-
-@composed("numpy.fill_diagonal")
-def fill_diagonal(of, a, val, wrap=False):
-    if a.ndim != 2 or wrap:
-        raise NotImplementedError("np.fill_diagonal is recorded for matrices, without wrap")
-    n = min(a.shape)
-    of(np.einsum)("ii->i", a[:n, :n])[...] = val

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-
-EXACT = (Fraction, Decimal)
 
 
 class Plain:
