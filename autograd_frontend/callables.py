@@ -21,7 +21,7 @@ import numpy as np
 
 from . import operators, rewrite
 from .errors import RecordError
-from .general import any_operation, composition, unseen_by_numpy, write_out
+from .general import any_operation, composition, data_operation, unseen_by_numpy, write_out
 from .ops.block import COMPOSED, OPERATIONS, Operation, find
 from .recording import ACTIVE, HARMLESS, HERE, depends, emit, lifted, refuse, settle, site, tape_of, value
 from .stores import protect
@@ -314,6 +314,8 @@ def method_call(name: str) -> Callable[..., Any]:
 
 def handler(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
     """What a program calls in place of `call`."""
+    if op.data:
+        return data_operation(op, call)
     if op.elementwise and op.bind is None:
         make = {1: one_operand, 2: two_operands}.get(len(op.operands), many_operands)
         return make(op, call)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .memory import remember_spread, shares, view_of
 from .ops.block import OPERATIONS, Operation
+from .ops.interface import done
 from .recording import ACTIVE, HARMLESS, depends, emit, mine, overlaps, refuse, settle, site, tape_of, value
 from .stores import adopt, before_plain_write, into
 from .tape import Ref, Scalar, Tensor
@@ -23,6 +24,7 @@ def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
     """What a program calls in place of `call`, for a block that has a `bind`."""
     bind = op.bind
     assert bind is not None
+    compute = getattr(call, "compute", call)
     names = bind.__code__.co_varnames[: bind.__code__.co_argcount]
     out_at = names.index("out") if "out" in names else NO_OUT
 
@@ -46,12 +48,38 @@ def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
         if op.views and type(operands[0]) is Tensor:
             return viewed(op, call, args, kwargs, given[0], operands, attributes, t)
         if kwargs:
-            v = call(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
+            v = compute(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
         else:
-            v = call(*[value(x) for x in args])
+            v = compute(*[value(x) for x in args])
         if op.parts:
             return several(op, v, operands, attributes, t)
+        if op.keeps:
+            v, *kept_values = v
+            v = done(v)
+            attributes.update(zip(op.keeps, kept_values, strict=True))
         return emit(op, v, operands, attributes, site(), t)
+
+    handle.__name__ = op.name
+    return handle
+
+
+def data_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
+    """What a program calls in place of `call`, whose result is plain data."""
+    bind = op.bind
+    assert bind is not None
+
+    def handle(*args: Any, **kwargs: Any) -> Any:
+        given, settings = bind(*args, **kwargs)
+        for name, x in settings.items():
+            if type(x) not in HARMLESS and depends(x):
+                raise refuse(
+                    f"{name} of {op.name} is recorded, but it has to be plain data", f"Write ops.detach({name})."
+                )
+        for name in op.writes:
+            for x in settings[name]:
+                before_plain_write(x)
+        given = [value(settle(x)) for x in given]
+        return call(*given, **settings)
 
     handle.__name__ = op.name
     return handle

@@ -256,10 +256,10 @@ def edges_of(op: Operation, v: Any, operands: Any, attributes: Any, t: Tape) -> 
             if rule.simple:
                 for name in rule.needs:
                     saved.append(attributes[name])
-                    if type(saved[-1]) is ndarray:  # an index, a mask: the caller may write into it
+                    if type(saved[-1]) is ndarray and name not in op.keeps:  # a mask: the caller may write into it
                         t.exposed.append(saved)
             else:
-                gather(rule.needs, saved, v, operands, attributes, t)
+                gather(rule.needs, saved, v, operands, attributes, t, op.keeps)
             if kind is Scalar:
                 same = (type(v) is float or type(v) is float64) and (op.elementwise or each)
                 edges.append([x, rule.function, None if same else (None, None, rule.strict), saved])
@@ -275,8 +275,10 @@ def edges_of(op: Operation, v: Any, operands: Any, attributes: Any, t: Tape) -> 
     return edges
 
 
-def gather(needs: Any, saved: list[Any], v: Any, operands: Any, attributes: Any, t: Tape) -> None:
-    """Save what a rule needs."""
+def gather(
+    needs: Any, saved: list[Any], v: Any, operands: Any, attributes: Any, t: Tape, kept: tuple[str, ...] = ()
+) -> None:
+    """Save what a rule needs. `kept` are attributes that nobody else holds."""
     arrays = exposed = False
     for name in needs:
         if type(name) is int and name >= LIKE + RESULT:
@@ -311,7 +313,7 @@ def gather(needs: Any, saved: list[Any], v: Any, operands: Any, attributes: Any,
                 arrays = exposed = True
         else:
             x = attributes[name]
-            if type(x) is ndarray:  # an index, a mask: the caller may write into it
+            if type(x) is ndarray and name not in kept:  # an index, a mask: the caller may write into it
                 arrays = exposed = True
         saved.append(x)
     if arrays and exposed:

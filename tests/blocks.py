@@ -42,8 +42,15 @@ class Case(NamedTuple):
     def operands(self) -> list[Any]:
         return list(self.op.bind(*self.args, **self.kwargs)[0] if self.op.bind else self.args)
 
-    def attributes(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         return self.op.bind(*self.args, **self.kwargs)[1] if self.op.bind else {}
+
+    def attributes(self) -> dict[str, Any]:
+        """The settings, and what the operation keeps for its rules."""
+        found = self.settings()
+        if self.op.keeps:
+            found |= zip(self.op.keeps, self.op.function.compute(*self.args, **self.kwargs)[1:])
+        return found
 
     def places(self) -> list[Any]:
         """The positions and keywords of the arguments that hold operands."""

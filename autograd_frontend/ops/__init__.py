@@ -1,4 +1,5 @@
-"""The operations, a file a family. Importing this registers them all."""
+"""The operations, a file a family. Importing this registers them all, and gives those of the interface by name:
+`ops.gelu(x)` evaluates on plain arrays, and is recorded inside a recorded function."""
 
 from . import (
     arithmetic,
@@ -22,3 +23,6 @@ from . import (
     trigonometry,
     ufuncs,
 )  # fmt: skip
+from .activations import gelu, relu
+from .data import const, detach
+from .normalization import layer_norm

@@ -20,6 +20,12 @@ Like`, and `push_<operand>(ops, t, ...)`, the contribution of the operand's tang
 then the operation itself is applied to the tangent. `pull_each(ops, g, i, ...)` serves a variable number of
 operands; it may ask for `operands` (all values) or `likes` (all shapes).
 
+A block with `value(ops, operands..., settings...)` is public: `autograd_frontend.ops` exports a function of its name
+(`public` names another one), made by `interface.py`. Its `bind` is read off the signature. `keeps` names by-products
+that its rules need: `value` then returns `(result, *by-products)`, and what is kept is saved in place of operands.
+A public block without rules gives plain data; `reads` names the operands that may be recorded there, `writes` those
+whose memory it changes. `data = True` says so.
+
 Blocks are never instantiated. Names of callables are text, so nothing is imported for them before it is used.
 """
 
@@ -30,6 +36,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from .interface import publish
 
 OPERATIONS: dict[str, Operation] = {}
 COMPOSED: dict[str, Callable[..., Any]] = {}  # path of a callable -> what it is recorded as
@@ -76,7 +84,7 @@ class Operation:
     __slots__ = (
         "name", "doc", "calls", "operands", "pulls", "pushes", "bind", "shape", "elementwise", "linear", "views",
         "samples", "sweeps", "variadic", "rtol", "scalars", "parts", "back", "low_rank",
-        "accumulates",
+        "accumulates", "value", "function", "keeps", "data", "reads", "writes", "key",
     )  # fmt: skip
 
     def __init__(self, block: type, calls: str, kind: str) -> None:
@@ -98,6 +106,15 @@ class Operation:
         self.back: Any = None
         self.accumulates = given.get("accumulates", 0)  # how often `a op= b` gives `b` the cotangent that `a` keeps
         self.low_rank = given.get("low_rank", "")  # for vectors and matrices it is this operation, on a fast path
+        self.value = given.get("value")  # of a public operation: computes it, `value(ops, operands..., settings...)`
+        self.function: Any = None  # the public function
+        self.keeps: tuple[str, ...] = given.get("keeps", ())
+        self.data = bool(given.get("data", False))
+        self.reads: tuple[str, ...] = given.get("reads", ())
+        self.writes: tuple[str, ...] = given.get("writes", ())
+        self.key = given.get("key", self.name)  # among all operations, where NumPy has one of the same name
+        if self.value is not None:
+            publish(self, given.get("public", self.name))
         strict = given.get("strict", self.elementwise)
         if self.variadic:
             self.pulls: tuple[Rule, ...] = (self.rule(given["pull_each"], 3, strict),)
@@ -123,9 +140,9 @@ class Operation:
         missing = []
         if not self.doc and sys.flags.optimize < 2:  # python -OO strips them
             missing.append("a docstring")
-        if not self.pulls and not self.parts:
+        if not self.pulls and not self.parts and not self.data:
             missing.append("a pullback")
-        if not self.elementwise:
+        if not self.elementwise and not self.data:
             missing += [what for what in ("bind", "shape") if getattr(self, what) is None]
             if not self.linear and not self.parts and len(self.pushes) != len(self.pulls):
                 missing.append("a tangent for every operand (or `linear = True`)")
@@ -136,12 +153,12 @@ class Operation:
         return f"<operation {self.name}>"
 
 
-def elementwise(calls: str) -> Callable[[type], Operation]:
+def elementwise(calls: str = "") -> Callable[[type], Any]:
     """An operation on entries: operands broadcast, the result has NumPy's result type."""
     return lambda block: register(Operation(block, calls, "elementwise"))
 
 
-def operation(calls: str) -> Callable[[type], Operation]:
+def operation(calls: str = "") -> Callable[[type], Any]:
     """Any other operation."""
     return lambda block: register(Operation(block, calls, "operation"))
 
@@ -157,11 +174,12 @@ def composed(calls: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return put
 
 
-def register(op: Operation) -> Operation:
-    if op.name in OPERATIONS:
-        raise TypeError(f"two operations are named {op.name}")
-    OPERATIONS[op.name] = op
-    return op
+def register(op: Operation) -> Any:
+    """Put an operation in the table; its public function, or itself where it has none."""
+    if op.key in OPERATIONS:
+        raise TypeError(f"two operations are named {op.key}")
+    OPERATIONS[op.key] = op
+    return op.function or op
 
 
 def find(path: str) -> Any:

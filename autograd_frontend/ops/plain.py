@@ -112,10 +112,13 @@ class Plain:
     @staticmethod
     def where(condition: Any, x: Any, y: Any) -> Any:
         """Entries of `x` where the condition holds, else of `y`; a plain choice for a plain condition."""
-        if condition is True or condition is np.True_:
-            return x if type(x) is not int or not hasattr(y, "dtype") else np.full(y.shape, x, y.dtype)[()]
-        if condition is False or condition is np.False_:
-            return y if type(y) is not int or not hasattr(x, "dtype") else np.full(x.shape, y, x.dtype)[()]
+        if condition is True or condition is np.True_ or condition is False or condition is np.False_:
+            chosen, other = (x, y) if condition else (y, x)
+            if type(chosen) is int:  # a rule's exact zero, beside an entry of another type
+                if hasattr(other, "dtype"):
+                    return np.full(other.shape, chosen, other.dtype)[()]
+                return float(chosen) if type(other) is float else chosen
+            return chosen
         return np.where(condition, x, y)
 
     @staticmethod

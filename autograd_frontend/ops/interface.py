@@ -1,0 +1,148 @@
+"""The functions that `autograd_frontend.ops` exports, made from the blocks."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .plain import PLAIN
+
+if TYPE_CHECKING:
+    from .block import Operation
+
+HERE = str(Path(__file__).parent.parent)
+NUMBERS = (float, int, np.number, np.bool_, Fraction, Decimal)
+
+FUNCTION = """
+def {name}({parameters}):
+    try:
+        {operands}
+        return DONE(VALUE(PLAIN, {arguments}){result})
+    except (ValueError, TypeError, IndexError) as error:
+        raise LOCATED(error)
+
+def compute({parameters}):
+    try:
+        {operands}
+        return VALUE(PLAIN, {arguments})
+    except (ValueError, TypeError, IndexError) as error:
+        raise LOCATED(error)
+
+def bind({parameters}):
+    return ({tuple}), {{{settings}}}
+"""
+
+
+def publish(op: Operation, name: str) -> None:
+    """Make the public function of an operation, and read off its `value` which parameters are operands."""
+    value: Any = op.value
+    code = value.__code__
+    names = code.co_varnames[1 : code.co_argcount]
+    operands = [x for x in names if x in (op.reads if op.data else op.operands)]
+    settings = [x for x in names if x not in operands]
+    text = FUNCTION.format(
+        name=name,
+        parameters=", ".join(names),
+        arguments=", ".join(names),
+        operands="; ".join(f"{x} = {x} if type({x}) is NDARRAY else GIVEN({x}, {name!r}, {x!r})" for x in operands)
+        or "pass",
+        result="[0]" if op.keeps else "",
+        tuple="".join(f"{x}, " for x in operands),
+        settings=", ".join(f"{x!r}: {x}" for x in settings),
+    )
+    space: dict[str, Any] = {
+        "VALUE": value, "PLAIN": PLAIN, "DONE": done, "GIVEN": given, "LOCATED": located, "NDARRAY": np.ndarray,
+    }  # fmt: skip
+    exec(compile(text, f"{HERE}/<generated>", "exec"), space)  # noqa: S102
+    function, compute, bind = space[name], space["compute"], space["bind"]
+    for f in (function, compute, bind):
+        f.__defaults__ = value.__defaults__
+    function.__doc__, function.__module__ = op.doc, "autograd_frontend.ops"
+    function.operation = op
+    op.function = function
+    if op.keeps:
+        function.compute = compute
+    op.calls.append(f"autograd_frontend.ops.{name}")
+    if op.bind is None and (settings or not op.elementwise):
+        op.bind = bind
+
+
+def given(x: Any, operation: str, name: str) -> Any:
+    """An operand as it is computed with: lists become arrays, numbers stay."""
+    if isinstance(x, NUMBERS):
+        return x
+    if isinstance(x, (list, tuple)):
+        x = np.array(x)
+    if not hasattr(x, "dtype"):
+        raise TypeError(f"{operation}: {name} is a {type(x).__name__}, expected an array or a number")
+    if x.dtype.kind not in "fiub":
+        raise TypeError(f"{operation}: {name} is a {x.dtype} array, expected real numbers")
+    return x
+
+
+def done(x: Any) -> Any:
+    """A result: of rank 0 it is a NumPy scalar."""
+    if isinstance(x, np.ndarray):
+        return x[()] if x.ndim == 0 else x
+    if type(x) is float:
+        return np.float64(x)
+    if type(x) is int:
+        return np.int64(x)
+    return x
+
+
+def located(error: Exception) -> Exception:
+    """An error about a call, with a note that shows the line of the call."""
+    f: Any = sys._getframe(1)
+    while f is not None and f.f_code.co_filename.startswith(HERE):
+        f = f.f_back
+    if f is not None and not getattr(error, "__notes__", None):
+        text = linecache.getline(f.f_code.co_filename, f.f_lineno, f.f_globals).strip()
+        error.add_note(f'  File "{f.f_code.co_filename}", line {f.f_lineno}{f":    {text}" if text else ""}')
+    return error
+
+
+def whole(operation: str, name: str, x: Any, least: int) -> int:
+    """A setting that is a whole number, at least `least`."""
+    if isinstance(x, (bool, np.bool_)) or not isinstance(x, (int, np.integer)):
+        raise TypeError(f"{operation}: {name} is {x!r}, expected a whole number")
+    if x < least:
+        raise ValueError(f"{operation}: {name} is {x}, expected at least {least}")
+    return int(x)
+
+
+def sizes(operation: str, name: str, x: Any, count: int, least: int) -> tuple[int, ...]:
+    """A setting that is one whole number for all of `count` axes, or one for each."""
+    if not isinstance(x, (tuple, list)):
+        return (whole(operation, name, x, least),) * count
+    if len(x) != count:
+        raise ValueError(f"{operation}: {name} has {len(x)} entries, expected {count}, one for each spatial axis")
+    return tuple([whole(operation, name, n, least) for n in x])
+
+
+def axis_of(operation: str, axis: Any, ndim: int) -> int:
+    """An axis, counted from the front."""
+    if isinstance(axis, (bool, np.bool_)) or not isinstance(axis, (int, np.integer)):
+        raise TypeError(f"{operation}: axis is {axis!r}, expected a whole number")
+    if not -ndim <= axis < ndim:
+        allowed = f"expected {-ndim} to {ndim - 1}" if ndim else "and a scalar has none"
+        raise np.exceptions.AxisError(f"{operation}: axis is {axis}, {allowed}")
+    return int(axis) % ndim
+
+
+def ranked(operation: str, name: str, x: Any, ndim: int, means: str) -> None:
+    """An operand that has to have so many axes; `means` says which."""
+    if np.ndim(x) != ndim:
+        raise ValueError(f"{operation}: {name} has shape {np.shape(x)}, expected {ndim} axes, {means}")
+
+
+def shaped(operation: str, name: str, x: Any, shape: tuple[int, ...], means: str) -> None:
+    """An operand that has to have a shape; `means` says why."""
+    if np.shape(x) != shape:
+        raise ValueError(f"{operation}: {name} has shape {np.shape(x)}, expected {shape}, {means}")
