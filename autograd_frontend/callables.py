@@ -32,6 +32,7 @@ TABLE: dict[Any, Any] = {}
 METHODS: dict[str, Any] = {}  # of arrays, by name
 PROGRAMS: dict[int, tuple[Any, Any]] = {}  # id of a function -> (weak reference to it, its bound program)
 LATER: dict[str, Operation] = {}  # callables of modules that are not imported yet
+RULES = (f"{HERE}/ops/", f"{HERE}/cotangents.py")  # written so that they can be recorded themselves
 STANDARD = str(Path(operator.__file__).parent)
 IN_PLACE = {"sort", "partition", "resize", "byteswap", "setfield"}
 GENERATED_METHODS = {f"__{name}__" for name in "init repr hash eq lt le gt ge setattr".split()}
@@ -99,6 +100,9 @@ def resolve(f: Any) -> Any:
 
 def function(f: Any) -> Any:
     """A Python function: its program, made once per function object."""
+    own = getattr(f, "__primitive__", None)
+    if own is not None and own[0] is f:
+        return own[1]
     if rewrite.is_program(f.__code__):
         return f
     if not TABLE:
@@ -110,9 +114,9 @@ def function(f: Any) -> Any:
         return found[1]
     if f.__code__.co_filename == "<string>" and f.__name__ in GENERATED_METHODS:  # of a dataclass
         return f
-    if f.__code__.co_filename.startswith(HERE):  # `vjp`, what `grad` and the like return: they say what to do
+    if f.__code__.co_filename.startswith(HERE) and not f.__code__.co_filename.startswith(RULES):  # `vjp`, what `grad` and the like return: they say what to do
         return f
-    if late(f) or library(f.__module__):
+    if late(f) or (library(f.__module__) and not f.__code__.co_filename.startswith(RULES)):
         if f not in TABLE:
             TABLE[f] = guard(f)
         return TABLE[f]
@@ -201,7 +205,7 @@ def construct(cls: Any) -> Any:
     if cls is memoryview or cls is bytearray or cls.__module__ == "array":
         return guard(cls)
     meta: Any = type(cls)
-    if library(cls.__module__):
+    if library(cls.__module__) and not cls.__module__.startswith("autograd_frontend.ops."):
         return guard(cls)
     if meta is not type or standard_class(cls):
         return cls
@@ -330,7 +334,7 @@ def low_rank(op: Operation, call: Callable[..., Any], general: Callable[..., Any
     def handle(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 2 and not kwargs:
             a, b = args
-            if type(a) in ARRAYS and type(b) in ARRAYS and a.ndim in (1, 2) and b.ndim in (1, 2):
+            if type(a) in ARRAYS and type(b) in ARRAYS and ranks(a, b):
                 return fast(a, b)
         return general(*args, **kwargs)
 
@@ -338,6 +342,11 @@ def low_rank(op: Operation, call: Callable[..., Any], general: Callable[..., Any
 
 
 ARRAYS = frozenset({ndarray, Tensor})
+
+
+def ranks(a: Any, b: Any) -> bool:
+    """Whether both are vectors or matrices."""
+    return getattr(a, "ndim", 0) in (1, 2) and getattr(b, "ndim", 0) in (1, 2)
 
 
 def one_operand(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ from .ops.plain import PLAIN, quiet_sum
 
 ndarray = np.ndarray
 float64, vdot = np.float64, np.vdot
+COMPLEX128 = np.dtype(complex)
 
 
 def repeats(key: Any) -> bool:
@@ -37,7 +38,7 @@ def mirror_like(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...]) ->
         return m
     low = sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s < 0)
     high = sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s > 0)
-    buffer = np.zeros(high - low + dtype.itemsize, np.uint8)
+    buffer = np.zeros(-(-(high - low) // dtype.itemsize) + 1, dtype)
     return ndarray(shape, dtype, buffer, -low, strides)
 
 
@@ -52,15 +53,21 @@ def fitted(d: Any, g: Any, fit: Any) -> Any:
     if strict:
         d = strong_zero(d, g)
     if shape is None:  # the operand is a Scalar
-        return float(quiet_sum(d))  # a float32 cotangent must not make the sum of all narrower
+        return float(quiet_sum(d).real)  # a float32 cotangent must not make the sum of all narrower
     if type(d) is ndarray or type(d) is float64:
         if d.shape != shape:
             d = unbroadcast(d, shape)
         if d.dtype != dtype:
-            d = d.astype(dtype)
+            d = (d if d.dtype.kind != "c" or dtype.kind == "c" else d.real).astype(dtype)
     elif dtype is not None:
+        d = d.real if dtype.kind != "c" else d
         d = filled(d, shape, dtype) if shape else dtype.type(d)
     return d
+
+
+def fit_of(v: Any) -> Any:
+    """How a cotangent is fitted to the value `v`, which is no recorded float."""
+    return (getattr(v, "shape", ()), COMPLEX128 if type(v) is complex else getattr(v, "dtype", None), False)
 
 
 def filled(d: Any, shape: tuple[int, ...], dtype: Any) -> ndarray:

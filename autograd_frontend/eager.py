@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -26,7 +28,7 @@ from .tape import Ref, Scalar, Tensor
 
 ndarray = np.ndarray
 float64 = np.float64
-NUMBERS = frozenset({int, bool, float, complex, ndarray, list, tuple, dict, set, frozenset, str, bytes, type(None)})
+NUMBERS = frozenset({int, bool, float, complex, Fraction, Decimal, ndarray, list, tuple, dict, set, frozenset, str, bytes, type(None)})
 
 COMPARE = """
 def {name}(a, b):

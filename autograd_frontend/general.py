@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from .memory import remember_spread, shares, view_of
+from .errors import RecordError
+from .memory import read, remember_spread, shares, view_of
 from .ops.block import OPERATIONS, Operation
 from .ops.interface import done
 from .recording import ACTIVE, HARMLESS, depends, emit, mine, overlaps, refuse, settle, site, tape_of, value
@@ -24,7 +26,7 @@ def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
     """What a program calls in place of `call`, for a block that has a `bind`."""
     bind = op.bind
     assert bind is not None
-    compute = getattr(call, "compute", call)
+    compute = call.compute if op.keeps else call  # type: ignore[attr-defined]
     names = bind.__code__.co_varnames[: bind.__code__.co_argcount]
     out_at = names.index("out") if "out" in names else NO_OUT
 
@@ -36,8 +38,10 @@ def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
         t, operands = recorded(given)
         for name, x in attributes.items():
             if type(x) not in HARMLESS:
-                if depends(x):
-                    raise refuse(f"{name} of {op.name} is recorded, but it has to be plain data", f"Use int({name}).")
+                if name in op.reads:
+                    x = current(x)
+                elif depends(x):
+                    raise not_plain(op, name, x)
                 attributes[name] = kept(x)
         out = kwargs.get("out") if len(args) <= out_at else args[out_at]
         if out is not None:
@@ -68,21 +72,78 @@ def data_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any
     bind = op.bind
     assert bind is not None
 
+    names = [x for x in bind.__code__.co_varnames[: bind.__code__.co_argcount] if x in op.reads]
+
     def handle(*args: Any, **kwargs: Any) -> Any:
         given, settings = bind(*args, **kwargs)
         for name, x in settings.items():
-            if type(x) not in HARMLESS and depends(x):
-                raise refuse(
-                    f"{name} of {op.name} is recorded, but it has to be plain data", f"Write ops.detach({name})."
-                )
+            if type(x) not in HARMLESS:
+                if depends(x):
+                    raise not_plain(op, name, x)
+                settings[name] = pure(op, name, x) if callable(x) else value(x)
         for name in op.writes:
-            for x in settings[name]:
-                before_plain_write(x)
-        given = [value(settle(x)) for x in given]
-        return call(*given, **settings)
+            for x in settings[name] if isinstance(settings[name], (list, tuple)) else ():
+                if type(x) is ndarray:
+                    before_plain_write(x)
+        return call(**dict(zip(names, map(current, given), strict=True)), **settings)
 
     handle.__name__ = op.name
     return handle
+
+
+def current(x: Any) -> Any:
+    """What an operand is now, as plain data."""
+    x = value(settle(x))
+    return current(x) if isinstance(x, Ref) else x  # a derivative is taken inside another one
+
+
+def not_plain(op: Operation, name: str, x: Any) -> RecordError:
+    """The refusal of a recorded value as a setting."""
+    if name in op.writes:
+        remedy = f"Give it arrays that are not differentiated: {op.name} writes into storage that is not trained."
+    elif name in op.instead:
+        remedy = f"Write {op.instead[name]}."
+    elif op.value is None:
+        remedy = f"Use int({name})."
+    else:
+        scalar = not isinstance(x, (list, tuple)) and getattr(x, "ndim", 0) == 0
+        remedy = f"Write ops.{'observe' if scalar else 'detach'}({name}), which has no derivative."
+    return refuse(f"{name} of {op.name} is recorded, but it has to be plain data", remedy)
+
+
+def pure(op: Operation, name: str, f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of plain data, which must not use recorded values: they would be constants without a word."""
+
+    def call(*args: Any) -> Any:
+        tapes = mine()
+        before = [len(t) for t in tapes]
+        result = None if uses_recorded(f) else f(*args)
+        if uses_recorded(f) or depends(result) or [len(t) for t in tapes] != before:
+            raise refuse(
+                f"{name} of {op.name} uses a recorded value, but it has to be a function of plain data",
+                "Compute what it needs before the call, with ops.detach.",
+            )
+        return result
+
+    return call
+
+
+def uses_recorded(f: Any) -> bool:
+    """Whether a variable that a function is written with is recorded."""
+    while isinstance(f, (partial, MethodType)):
+        if depends([*f.args, *f.keywords.values()] if isinstance(f, partial) else [f.__self__]):
+            return True
+        f = f.func if isinstance(f, partial) else f.__func__
+    if type(f) is not FunctionType:
+        return False
+    found = [f.__globals__.get(x) for x in f.__code__.co_names]
+    found += [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
+    for cell in f.__closure__ or ():
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:  # empty
+            continue
+    return depends(found)
 
 
 def recorded(given: Any) -> tuple[Any, Any]:
@@ -148,20 +209,22 @@ def viewed(
     u = x.v
     given = [u if e is first else value(e) for e in args]
     named = {k: u if e is first else value(e) for k, e in kwargs.items()} if kwargs else kwargs
+    call = getattr(call, "compute", call)
     v = call(*given, **named)
     if v is u:
         return x
     if not shares(v, u):
-        return emit(op, v, operands, attributes, site(), t)
+        return emit(op, done(v) if op.value else v, operands, attributes, site(), t)
     if overlaps(v):  # as a view of the cotangent, its entries would not be independent
         remember_spread(v, t)
         r = emit(op, v, operands, attributes, site(), t)
         r.e = x.e
         return r
-    rest = [fixed(e) for e in given[1:]]
-    named = {k: fixed(e) for k, e in named.items()} if named else named
+    rest = [e if e is u else fixed(e) for e in given[1:]]
+    named = {k: e if e is u else fixed(e) for k, e in named.items()} if named else named
     if args and args[0] is first:
-        return view_of(x, v, call, rest, named)
+        r = view_of(x, v, call, rest, named)
+        return read(r, (), site()) if op.value and v.ndim == 0 else r  # one entry: a scalar
     given[1:] = rest
 
     def again(m: ndarray) -> Any:
@@ -172,6 +235,8 @@ def viewed(
 
 def fixed(x: Any) -> Any:
     """An argument that later writes do not change (x itself, the array looked at, stays)."""
+    if type(x) is ndarray:
+        return x.copy()
     return tuple([fixed(e) for e in x]) if type(x) is list else x
 
 
@@ -208,6 +273,9 @@ def several(op: Operation, v: Any, operands: Any, attributes: Any, t: Any) -> An
     s = site()
     attributes = {**attributes, "results": list(v)}
     parts = [emit(OPERATIONS[p], r, operands, attributes, s, t) if p else r for p, r in zip(op.parts, v, strict=True)]
+    if t.deep:
+        for n in [r.n for r in parts if type(r) is Tensor]:
+            n.refs = [[parts if x is attributes["results"] else x for x in refs] for refs in n.refs]
     return type(v)(*parts) if hasattr(v, "_fields") else tuple(parts)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fractions
 import functools
+import sys
 import types
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -13,7 +15,7 @@ import numpy as np
 
 from . import eager, python
 from .callables import METHODS, TABLE, fill, of
-from .recording import GENERATED, depends, refuse, site
+from .recording import GENERATED, depends, is_complex, refuse, site
 from .tape import Ref, Scalar, Tensor
 
 PLAIN_ATTRIBUTES = frozenset("shape ndim size dtype itemsize nbytes strides flags numerator denominator".split())
@@ -50,8 +52,8 @@ IN_PLACE = {"shape": "x = x.reshape(shape)", "flat": "x[...] = value", "dtype": 
 def changed(name: str, self: Ref, value: Any) -> None:
     """`x.name = value`."""
     if self.t.live and type(self.v) is np.ndarray:
-        if name == "real":
-            return eager.store(value, self, Ellipsis, site())
+        if name == "real" or (name == "imag" and is_complex(self.v)):
+            return eager.store(value, attribute(self, name), Ellipsis, site())
         if name in IN_PLACE:
             raise refuse(f"{name} of a recorded array is set", f"Write {IN_PLACE[name]} instead.")
     return setattr(self.v, name, value)  # AttributeError, as without recording
@@ -157,6 +159,14 @@ def plain_property(name: str) -> property:
     return property(space["get"])
 
 
+def part_of_fraction(name: str, self: Ref) -> Any:
+    """Plain data, but not where the arithmetic of a plain Fraction takes a recorded one apart."""
+    code = sys._getframe(1).f_code
+    if self.t.live and code.co_filename == fractions.__file__ and code.co_name not in ("_richcmp", "__eq__"):
+        raise refuse("a plain Fraction meets a recorded one in code that is not recorded", "Compute it in your own code.")
+    return getattr(self.v, name)
+
+
 def install() -> None:
     given: dict[str, Any] = {
         "__iter__": iterate, "__array__": to_array, "__float__": to_float,
@@ -183,6 +193,8 @@ def install() -> None:
                 setattr(Ref, name, property(functools.partial(attribute, name=name), change))
     for name in PLAIN_ATTRIBUTES:
         setattr(Ref, name, plain_property(name).setter(functools.partial(changed, name)))
+    for name in ("numerator", "denominator"):
+        setattr(Ref, name, property(functools.partial(part_of_fraction, name)))
     eager.dunders()
 
 

@@ -93,7 +93,7 @@ def read(x: Tensor, key: Any, s: Any) -> Any:
         key = plain_key(key)
         v = x.v[key]
     kind = type(v)
-    if kind is float64:
+    if kind is float64 and not x.t.deep:
         note_memory(x)
         return entry(v, x.n, key if type(key) is int else frozen(key), s, x.t)
     if kind is ndarray and v.base is not None and (type(key) is slice or shares(v, x.v)):

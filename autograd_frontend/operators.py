@@ -155,7 +155,7 @@ def {name}_of_arrays(a, b, s):
             return general(op, call, a, b, s)
     else:
         return general(op, call, a, b, s)
-    if not t.live:
+    if not t.fast:
         return general(op, call, a, b, s)
     v = {expression}
     if type(v) is not ndarray or v.dtype.kind != "f" or not (type(x) is ndarray or type(y) is ndarray):
@@ -173,18 +173,18 @@ def {name}_of_arrays(a, b, s):
         n.fa = None
     elif type(pa) is Scalar:
         n.fa = {scalar_a}
-    elif x.shape == shape and x.dtype is dtype:
+    elif type(x) is ndarray and x.shape == shape and x.dtype is dtype:
         n.fa = {same_a}
     else:
-        n.fa = (x.shape, x.dtype, {strict_a})
+        n.fa = (None, None, {strict_a}) if type(x) is float else (x.shape, x.dtype, {strict_a})
     if pb is None:
         n.fb = None
     elif type(pb) is Scalar:
         n.fb = {scalar_b}
-    elif y.shape == shape and y.dtype is dtype:
+    elif type(y) is ndarray and y.shape == shape and y.dtype is dtype:
         n.fb = {same_b}
     else:
-        n.fb = (y.shape, y.dtype, {strict_b})
+        n.fb = (None, None, {strict_b}) if type(y) is float else (y.shape, y.dtype, {strict_b})
     n.a = pa
     n.b = pb
     n.x = {save_x}
@@ -226,7 +226,7 @@ ONE = """
         n.t = t = x.t
         t.append(n)
         return n
-    if type(x) is not Tensor or not x.t.live or type(x.v) is not ndarray:
+    if type(x) is not Tensor or not x.t.fast or type(x.v) is not ndarray:
         return general(x)
     t = x.t
     u = x.v

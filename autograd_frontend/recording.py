@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .cotangents import COMPLEX128
 from .errors import Place, RecordError
 from .ops.block import LIKE, RESULT, SPECIAL, Like, Operation, like
 from .rewrite import is_program, place_of
@@ -41,7 +42,7 @@ THEIRS: dict[int, Any] = {}  # code of programs, by id
 
 def is_ours(code: Any) -> bool:
     """Whether this is code of the package itself."""
-    if is_program(code):
+    if is_program(code) and not code.co_filename.startswith(HERE):
         THEIRS[id(code)] = code
         return False
     return bool(code.co_filename.startswith(HERE))
@@ -190,15 +191,42 @@ def tape_of(operands: Any) -> Tape | None:
 
 def emit(op: Operation, v: Any, operands: Any, attributes: dict[str, Any] | None, s: Any, t: Tape) -> Any:
     """Record that `op` made `v` from `operands`, and return the handle of `v`."""
+    if t.complex or (v.dtype.kind == "c" if type(v) is ndarray else type(v) in COMPLEX):
+        op = on_complex(op, v, operands, s, t)
     edges = edges_of(op, v, operands, attributes, t)
+    if t.deep and edges:
+        from .nested import deep_handle
+
+        return deep_handle(op, v, operands, attributes, edges, s, t)
     return handle(op.name, v, edges, s, t) if edges else v
+
+
+COMPLEX = frozenset({complex, np.complex64, np.complex128, np.clongdouble})
+
+
+def is_complex(v: Any) -> bool:
+    """Whether a value is made of complex numbers."""
+    return v.dtype.kind == "c" if type(v) is ndarray else type(v) in COMPLEX
+
+
+def on_complex(op: Operation, v: Any, operands: Any, s: Any, t: Tape) -> Operation:
+    """The operation as it is on complex numbers, if there are any; refused where there is no rule for them."""
+    values = [value(x) for x in operands]
+    if not is_complex(v) and not any(map(is_complex, values)):
+        return op
+    recorded = [isinstance(x, Ref) for x in operands]
+    form = op.on_complex(values, recorded)
+    if form is None or any(r and type(x) in (Fraction, Decimal) for r, x in zip(recorded, values, strict=True)):
+        raise refuse(f"{op.name} of complex numbers cannot be recorded", "Use real and imaginary parts.", s)
+    t.has_complex()
+    return form
 
 
 def handle(name: str, v: Any, edges: list[Any], s: Any, t: Tape) -> Any:
     """A value with its node on the tape."""
     t.quiet = True
     kind = type(v)
-    if kind is float or kind is float64:
+    if (kind is float or kind is float64) and not t.deep:
         n: Any = Scalar()
         n.v = v
         n.g = 0.0
@@ -220,24 +248,20 @@ def handle(name: str, v: Any, edges: list[Any], s: Any, t: Tape) -> Any:
 
 
 def recordable(v: Any, s: Any = None) -> bool:
-    """Whether a value of this kind carries a derivative. Complex values and exotic arrays are refused."""
+    """Whether a value of this kind carries a derivative. Exotic arrays are refused."""
     kind = type(v)
     if kind is ndarray:
         c = v.dtype.kind
-        if c == "f":
+        if c == "f" or c == "c":
             return True
-    elif isinstance(v, np.floating) or kind is Fraction or kind is Decimal or kind is float:
+    elif isinstance(v, np.floating) or kind is Fraction or kind is Decimal or kind is float or kind in COMPLEX:
         return True
-    elif kind is complex or isinstance(v, np.complexfloating):
-        c = "c"
     elif isinstance(v, ndarray):
         raise refuse(f"a {kind.__name__} cannot be recorded", "Use a plain np.ndarray.", s)
     elif (kind is tuple or kind is list) and any(recordable(e, s) for e in v):
         raise refuse("this call gives several results, and the rule knows one", "Call it for one result at a time.", s)
     else:
         return False
-    if c == "c":
-        raise refuse("a recorded value became complex; complex numbers are not recorded yet", "Use real arithmetic.", s)
     if c == "O":
         raise refuse("recorded values cannot be kept in an object array", "Use a list.", s)
     return False
@@ -266,11 +290,16 @@ def edges_of(op: Operation, v: Any, operands: Any, attributes: Any, t: Tape) -> 
             else:
                 xv = x.v
                 fit: Any = None
-                if type(xv) is ndarray or isinstance(xv, np.generic):
+                if type(xv) is float:  # a number in a derivative that is taken inside
+                    same = (type(v) is float or type(v) is float64) and (op.elementwise or each)
+                    fit = None if same else (None, None, rule.strict)
+                elif type(xv) is ndarray or isinstance(xv, np.generic):
                     if not op.elementwise or xv.shape != shape or xv.dtype != dtype:
                         fit = (xv.shape, xv.dtype, rule.strict)
                     elif rule.strict:
                         fit = True
+                elif type(xv) is complex:
+                    fit = ((), COMPLEX128, rule.strict)
                 edges.append([x.n, rule.function, fit, saved])
     return edges
 
@@ -292,7 +321,7 @@ def gather(
                 x = x.v
             elif kind is Tensor:
                 exposed |= x.e
-                x = x.v
+                x = np.complex128(x.v) if type(x.v) is complex else x.v  # NumPy's does not raise
             elif name >= 0:
                 exposed = True
                 if kind is list or kind is tuple:

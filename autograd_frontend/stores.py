@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .cotangents import fitted, repeats, winners
+from .cotangents import fit_of, fitted, repeats, winners
 from .errors import RecordError
 from .memory import frozen, note_memory, plain_key
 from .ops.block import Operation
-from .recording import ACTIVE, edges_of, lifted, mine, refuse, settle, short, tape_of
+from .recording import ACTIVE, edges_of, lifted, mine, on_complex, refuse, settle, short, tape_of
 from .tape import Node, Ref, Scalar, Tape, Tensor, View, add_to, node, owner_of, tensor
 
 ndarray = np.ndarray
 float64 = np.float64
+RESULT_TO_COME = object()
 
 
 class Store:
@@ -117,13 +118,15 @@ def adopt(x: Any, t: Tape, s: Any) -> Tensor:
         )
     if id(owner) in t.owners:
         raise shared_memory(s)
-    if type(owner) is not ndarray or owner.dtype != x.dtype or x.dtype.kind != "f":
+    if type(owner) is not ndarray or owner.dtype != x.dtype or x.dtype.kind not in "fc":
         raise refuse(
             f"a recorded value is stored into {short(x)} whose memory is shared with something that is not recorded",
             "Store into an array of its own, for instance a copy.",
             s,
         )
     t.quiet = True
+    if x.dtype.kind == "c":
+        t.has_complex()
     n = node("memory", [], s)
     n.like = (owner.shape, owner.dtype, owner.strides)
     t.adopted[id(owner)] = (owner, n)
@@ -266,7 +269,7 @@ def write(v: Any, x: Tensor, key: Any, s: Any) -> None:
     fit: Any = None
     if type(v) is Tensor:
         place: Any = v.n
-        fit = (w.shape, w.dtype, False) if hasattr(w, "dtype") else ((), None, False)
+        fit = fit_of(w)
     else:
         place = v
         if type(region) is not float64:
@@ -292,8 +295,7 @@ def accumulate(op: Operation, call: Callable[[], Any], x: Tensor, b: Any, s: Any
     if type(b) is Scalar:
         x.t.append(Scatter(op.name, x.n, Ellipsis, b, (None, None, False), op.accumulates, s))
     elif type(b) is Tensor:
-        fit = (getattr(b.v, "shape", ()), getattr(b.v, "dtype", None), False)
-        x.t.append(Scatter(op.name, x.n, Ellipsis, b.n, fit, op.accumulates, s))
+        x.t.append(Scatter(op.name, x.n, Ellipsis, b.n, fit_of(b.v), op.accumulates, s))
 
 
 def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any, x: Any, s: Any) -> None:
@@ -302,11 +304,20 @@ def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any,
     result: Any = x.v
     if not result.flags.writeable:
         raise ValueError("output array is read-only")
+    if t.complex or result.dtype.kind == "c":
+        op = on_complex(op, result, operands, s, t)
     if any(-1 in rule.needs for rule in op.pulls):  # stands for the result until there is one
         result = np.broadcast_to(np.empty((), x.v.dtype), x.v.shape)
     edges = edges_of(op, result, operands, attributes, t)
     for edge in edges:
         t.note(edge[3])
+    if t.deep:
+        from .nested import deep_node
+
+        n: Any = deep_node(op, result, RESULT_TO_COME, operands, edges, {}, s)
+        t.note(n.refs)
+    else:
+        n = node(op.name, edges, s)
     before_write(x, s)
     call()
     for edge in edges:
@@ -316,7 +327,8 @@ def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any,
                 saved[i] = x.v
                 if x.e:
                     t.exposed.append(saved)
-    n = node(op.name, edges, s)
+    if t.deep:
+        n.refs = [[x if y is RESULT_TO_COME else y for y in refs] for refs in n.refs]
     t.append(n)
     t.unseen.append(n)
     stored(t, x.n, Ellipsis, n, None, s)

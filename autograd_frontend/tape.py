@@ -32,7 +32,7 @@ class Tape(list[Any]):
     """The nodes of one recording, in the order they were recorded."""
 
     __slots__ = (
-        "live", "thread", "quiet", "saves", "unseen", "exposed", "adopted", "leaves", "owners", "shared", "spread",
+        "live", "fast", "deep", "complex", "thread", "quiet", "saves", "unseen", "exposed", "adopted", "leaves", "owners", "shared", "spread",
         "texts",
     )  # fmt: skip
     __eq__ = object.__eq__  # a tape is itself: `ACTIVE.remove(tape)` is one step, also between threads
@@ -40,6 +40,9 @@ class Tape(list[Any]):
 
     def __init__(self) -> None:
         self.live = True  # the recorded function is still running
+        self.deep = 0  # derivatives are being taken inside it (nested.py), so many one in another
+        self.complex = False  # there are complex numbers on it
+        self.fast = True  # live, not deep, and all numbers are real
         self.thread = get_ident()
         self.texts: set[str] | None = None  # what recorded values were shown as
         self.quiet = False  # NumPy takes part: the sweep silences its warnings
@@ -71,7 +74,14 @@ class Tape(list[Any]):
             else:
                 for edge in n.a if type(n) is Scalar else n.edges:
                     self.note(edge[3])
+                if type(n) is Deep:
+                    for refs in n.refs:
+                        self.note(refs)
         self.unseen.clear()
+
+    def has_complex(self) -> None:
+        """From here on there are complex numbers: the general path looks which operations meet them."""
+        self.complex, self.fast = True, False
 
     def note(self, saved: Any) -> None:
         saves = self.saves
@@ -80,6 +90,8 @@ class Tape(list[Any]):
                 saves.setdefault(id(x if x.base is None else owner_of(x)), []).append(saved)
             elif type(x) is list:
                 self.note(x)
+            elif type(x) is Tensor and type(x.v) is ndarray:
+                saves.setdefault(id(owner_of(x.v)), []).append(saved)
 
     def protect(self, x: ndarray) -> None:
         """The memory of `x` is about to be written: what was saved from it is copied first, once."""
@@ -90,7 +102,10 @@ class Tape(list[Any]):
         owner = owner_of(x)
         for saved in self.saves.pop(id(owner), ()):
             for y, put in saved_arrays(saved):
-                if owner_of(y) is owner:
+                if type(y) is Tensor:
+                    if owner_of(y.v) is owner:
+                        put(duplicate(y))
+                elif owner_of(y) is owner:
                     put(y.copy())
 
     def shield(self) -> None:
@@ -99,7 +114,7 @@ class Tape(list[Any]):
         copies: dict[int, tuple[ndarray, ndarray]] = {}
         for saved in self.exposed:
             for x, put in saved_arrays(saved):
-                if id(owner_of(x)) in self.saves:
+                if type(x) is not Tensor and id(owner_of(x)) in self.saves:
                     if id(x) not in copies:
                         copies[id(x)] = (x, x.copy())
                     put(copies[id(x)][1])
@@ -107,7 +122,7 @@ class Tape(list[Any]):
 
     def finish(self) -> None:
         """The recorded function has returned: its memory is nobody's any more."""
-        self.live = False
+        self.live = self.fast = False
         if self.quiet:  # arrays take part
             self.adopted.clear()
             self.saves.clear()
@@ -233,6 +248,19 @@ def node(op: str, edges: list[Any], s: Any, kind: type[Node] = Node) -> Node:
     return n
 
 
+class Deep(Node):
+    """An operation inside a derivative that is taken in the recorded function: `refs` are, for every edge, the saved
+    operands as recorded values, so that its rule can be recorded; `floats` says that the rule is one of floats."""
+
+    __slots__ = ("refs", "floats")
+    refs: Any
+    floats: bool
+
+    def sweep(self) -> None:
+        Node.sweep(self)
+        self.refs = None
+
+
 class Pair(Node):
     """An elementwise operation of one or two operands: places `a`, `b`, saved operands `x`, `y` and result `v`."""
 
@@ -253,7 +281,14 @@ class Pair(Node):
         self.a = self.b = self.x = self.y = self.v = None
 
 
-def saved_arrays(saved: Any) -> Iterator[tuple[ndarray, Callable[[ndarray], None]]]:
+def duplicate(x: Tensor) -> Any:
+    """A recorded copy of a recorded array."""
+    from .callables import of
+
+    return of(np.copy)(x)
+
+
+def saved_arrays(saved: Any) -> Iterator[tuple[Any, Callable[[Any], None]]]:
     """The arrays that a node saved (a list, or a Pair), each with what puts another one in its place."""
     if type(saved) is Pair:
         for name in ("x", "y", "v"):
@@ -262,7 +297,7 @@ def saved_arrays(saved: Any) -> Iterator[tuple[ndarray, Callable[[ndarray], None
                 yield x, partial(setattr, saved, name)
     else:
         for i, x in enumerate(saved):
-            if type(x) is ndarray:
+            if type(x) is ndarray or (type(x) is Tensor and type(x.v) is ndarray):
                 yield x, partial(saved.__setitem__, i)
             elif type(x) is list:
                 yield from saved_arrays(x)

@@ -41,6 +41,14 @@ class Recording:
     def __init__(self, tape: Tape, value: Any, place: Any, parts: list[tuple[str, Any]]) -> None:
         self.tape, self.value, self.place, self.parts = tape, value, place, parts
 
+    def choose_first(self) -> None:
+        """Only the first of two results is differentiated."""
+        self.place = self.place and self.place[0]
+        self.value = self.value[0]
+
+    def release(self) -> None:
+        self.tape.release()
+
     def gradients(self, cotangent: Any, given: bool) -> list[Any]:
         """Sweep the tape backwards from a cotangent (ones unless `given`); the tape is released whatever happens."""
         place, self.place = self.place, None
@@ -220,9 +228,7 @@ class Result:
         if recording is None:
             raise RecordingClosed(self._why)
         self._why = "this recording was used up by pullback or backward; call the function again"
-        gradients = recording.gradients(cotangent, given)
-        names = [name for name, _ in recording.parts]
-        return gradients[0] if len(gradients) == 1 else gradient_type(tuple(names))(*gradients)
+        return by_name(recording.parts, recording.gradients(cotangent, given))
 
     def close(self) -> None:
         """Release the recording without differentiating. Any number of times; `value` stays usable."""
@@ -260,6 +266,12 @@ class Result:
         from .display import result_html
 
         return result_html(self.value, self.device, self._nodes())
+
+
+def by_name(parts: list[tuple[str, Any]], gradients: list[Any]) -> Any:
+    """The gradient of the only part, or a namedtuple of them."""
+    names = [name for name, _ in parts]
+    return gradients[0] if len(gradients) == 1 else gradient_type(tuple(names))(*gradients)
 
 
 @functools.cache

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .recording import ACTIVE, depends, refuse
-from .tape import Scalar
-from .trace import Recorded, Recording, calm, check_source, not_differentiable, resume, run
+from .recording import ACTIVE, is_complex
+from .tape import Ref, Scalar
+from .trace import Recorded, Recording, by_name, calm, check_source, not_differentiable, resume, run
 
 Wrt = int | str | tuple[int | str, ...]
 
@@ -76,8 +76,6 @@ class Chosen:
     def record(self, args: Any, kwargs: dict[str, Any]) -> Recording:
         """Run and record; the parts of the recording are the chosen arguments, in their order."""
         fn = self.fn
-        if ACTIVE:
-            not_inside(args, kwargs)
         if not self.checked:
             check_source(fn)
             self.checked = True
@@ -97,12 +95,20 @@ class Chosen:
         return recording
 
 
-def not_inside(args: Any, kwargs: Any) -> None:
-    if depends(args) or depends(kwargs):
-        raise refuse(
-            "a derivative is taken inside a recorded function",
-            "Derivatives of derivatives are not recorded yet: write the inner derivative out.",
-        )
+    def inside(self, args: Any, kwargs: dict[str, Any]) -> Any:
+        """The same inside a recorded function whose values it depends on (otherwise None): a `Nested`."""
+        from .nested import Nested, outer_tape
+
+        tape = outer_tape(self.fn, args, kwargs)
+        if tape is None:
+            return None
+        check_source(self.fn)
+        places = self.places(args, kwargs)[0]
+        nested = Nested(self.fn, args, kwargs, places, tape)
+        for place in places:
+            if place not in dict(nested.parts):
+                raise TypeError(not_differentiable(self.fn, place, args[place] if type(place) is int else kwargs[place]))
+        return nested
 
 
 def value_and_grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -119,6 +125,11 @@ def value_and_grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -
 
     @functools.wraps(chosen.fn)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
+        if ACTIVE and (nested := chosen.inside(args, kwargs)) is not None:
+            value = nested.value
+            check_scalar(nested, has_aux)
+            gradients = nested.pull(None, False)
+            return value, (tuple(gradients) if several else gradients[0])
         calm(chosen.large)
         try:
             recording = chosen.record(args, kwargs)
@@ -133,13 +144,12 @@ def value_and_grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -
     return differentiated
 
 
-def check_scalar(recording: Recording, has_aux: bool) -> None:
-    """Only a scalar has a gradient; with `has_aux` it is the first of two results."""
+def check_scalar(recording: Any, has_aux: bool) -> None:
+    """Only a scalar has a gradient; with `has_aux` it is the first of two results. Of a recording, or of a `Nested`."""
     problem = ""
     if has_aux:
         if isinstance(recording.value, tuple) and len(recording.value) == 2:
-            recording.place = recording.place and recording.place[0]
-            recording.value = recording.value[0]
+            recording.choose_first()
         else:
             problem = "with has_aux=True the function has to return (value, aux)"
     if not problem and not is_scalar(recording.value):
@@ -148,15 +158,20 @@ def check_scalar(recording: Recording, has_aux: bool) -> None:
             "return a sum, or use record(f)(...).pullback(cotangent)"
         )
     if problem:
-        recording.tape.release()
+        recording.release()
         raise TypeError(problem)
 
 
 def is_scalar(value: Any) -> bool:
-    return isinstance(value, (float, np.floating, Fraction, Decimal)) or getattr(value, "shape", None) == ()
+    value = value.v if isinstance(value, Ref) else value
+    if isinstance(value, (float, np.floating, Fraction, Decimal)):
+        return True
+    return getattr(value, "shape", None) == () and not is_complex(value)
 
 
 def described(value: Any) -> str:
+    if is_complex(value) and not value.ndim:
+        return "a complex one"
     return f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
 
 
@@ -174,6 +189,15 @@ def grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callable
 
 def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], Any]]:
     """`value, pull = vjp(f, *args)`: `pull(cotangent)` is the gradient as `Result.pullback` gives it, once."""
-    not_inside(args, kwargs)
-    result = (f if isinstance(f, Recorded) else Recorded(f))(*args, **kwargs)
+    recorded = f if isinstance(f, Recorded) else Recorded(f)
+    if ACTIVE:
+        from .nested import Nested, outer_tape
+
+        tape = outer_tape(plain(f), args, kwargs)
+        if tape is not None:
+            nested = Nested(plain(f), args, kwargs, [*range(len(args)), *kwargs], tape)
+            named = [(recorded.name_of(k) if type(k) is int else k, part) for k, part in nested.parts]
+            nested.parts = recorded.merged(named)
+            return nested.value, lambda cotangent: by_name(nested.parts, nested.pull(cotangent))
+    result = recorded(*args, **kwargs)
     return result.value, result.pullback

@@ -172,6 +172,12 @@ def rebuilt(x: Any, r: dict[Any, Any]) -> Any:
 
 def enter(x: Any, t: Tape) -> tuple[Any, Any]:
     """An argument as the program gets it, and its Leaf or Box (None: nothing differentiable in it)."""
+    if t.deep:
+        from .nested import enter_inside
+
+        found = enter_inside(x, t)
+        if found is not None:
+            return found
     kind = type(x)
     if kind is float or kind is float64:
         n: Any = Scalar()

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, note, reject, settings
 from hypothesis import strategies as st
 
-from autograd_frontend import RecordError, record
+from autograd_frontend import RecordError, record, vjp
 
 from . import oracle
 from .programs import Program, branch_probe_programs, programs
@@ -126,6 +126,64 @@ def test_adjoint_identity(program: Program, seed: int) -> None:
     along = oracle.entries(direction)
     scale = 1.0 + float(np.abs(along) @ np.abs(pulled))
     assert abs(pushed.value - along @ pulled) < precision(program) * scale
+
+
+@tries(150)
+@given(programs(), seeds)
+def test_second_derivatives_agree_with_differences_of_the_gradient(program: Program, seed: int) -> None:
+    """The gradient taken inside a recorded function is that of the plain call, bit for bit, and has a gradient."""
+    assume("float32" not in program.features and not program.mutates)
+    weights = oracle.random_like(plain(program), seed)
+    direction = oracle.random_like(program.args, seed + 1)
+    reference(program, weights)
+    function = program.function()
+
+    def slope(*args: Any) -> Any:
+        _, pull = vjp(function, *args)
+        gradient = pull(weights)
+        return gradient, product(gradient, direction)
+
+    result = record(slope)(*program.fresh())
+    first = recorded(program).pullback(weights)
+    assert oracle.same_bits(oracle.flatten(result.value[0]), oracle.flatten(first)), (result.value[0], first)
+
+    def gradient_at(*args: Any) -> Any:
+        return recorded(program, args).pullback(weights)
+
+    second = oracle.entries(result.pullback((zeros(result.value[0]), 1.0)))
+    for k in (2, 3):
+        along = oracle.random_like(program.args, seed + k)
+        estimate = oracle.directional(gradient_at, program.args, along, matched(direction, first))
+        size = 1.0 + abs(estimate.value)
+        assume(estimate.error < 1e-5 * size and size < 1e5)
+        note(f"{second @ oracle.entries(along)} instead of {estimate}")
+        assert abs(second @ oracle.entries(along) - estimate.value) <= 2e-5 * size
+
+
+def product(gradient: Any, direction: Any) -> Any:
+    """The inner product of a gradient with a direction, entry by entry in the order of the arguments."""
+    total = 0.0
+    parts = [x for x in flat(direction) if oracle.is_differentiable(x)]
+    for g, u in zip([x for x in flat(gradient) if x is not None], parts):
+        total = total + np.sum(g * u)
+    return total
+
+
+def flat(x: Any) -> list[Any]:
+    if isinstance(x, dict):
+        return [leaf for item in x.values() for leaf in flat(item)]
+    return [leaf for item in x for leaf in flat(item)] if isinstance(x, (list, tuple)) else [x]
+
+
+def zeros(x: Any) -> Any:
+    return oracle.like(x, iter([0 * leaf if oracle.is_differentiable(leaf) else leaf for leaf in oracle.flatten(x)]))
+
+
+def matched(direction: Any, gradient: Any) -> Any:
+    """The differentiable entries of a direction in the structure of the gradient."""
+    parts = iter([x for x in oracle.flatten(direction) if oracle.is_differentiable(x)])
+    leaves = [next(parts) if oracle.is_differentiable(x) else x for x in oracle.flatten(gradient)]
+    return oracle.like(gradient, iter(leaves))
 
 
 @tries(200)

@@ -1,0 +1,391 @@
+"""Derivatives taken inside a recorded function, of any order.
+
+The inner function is recorded on the tape of the outer one, its nodes keeping their operands as recorded values
+(`Deep`). The inner sweep is then a program like any other: the rules of the operations are recorded functions, the
+cotangents recorded values, and their memory plain arrays that recorded values are written into. So what it computes
+has a derivative, and the sweep of the outer function differentiates it. One more level is one more inner sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .callables import of
+from .cotangents import fitted, has_nan, mirror_like, repeats, winners
+from .eager import EAGER
+from .memory import Gather
+from .ops.block import LIKE, RESULT, Operation
+from .ops.plain import FLOATS, PLAIN
+from .recording import ACTIVE, depends, mine, recordable, refuse, settle, site, value, whole
+from .seeds import ones, seed
+from .stores import Scatter, Store
+from .tape import Deep, Node, Ref, Scalar, Tape, Tensor, View, node, tensor
+from .trees import Box, entries_of, enter, holds_recorded
+
+ndarray = np.ndarray
+float64 = np.float64
+NUMBERS = (float, int, float64)
+
+
+def outer_tape(fn: Any, args: Any, kwargs: Any) -> Tape | None:
+    """The tape of the recording whose values a derivative depends on, through its arguments or what `fn` captures."""
+    tapes = mine()
+    if not tapes or not (depends(args) or depends(kwargs) or holds_recorded((fn, args, kwargs))):
+        return None
+    found = [x.t for x in (*args, *kwargs.values()) if isinstance(x, Ref) and x.t.live]
+    return found[0] if found else [t for t in tapes if type(t) is not Inside][-1]
+
+
+class Inside(Tape):
+    """Stands in the list of active tapes while an inner function runs: the fast paths leave the way to the general."""
+
+    __slots__ = ()
+
+
+# Recording the inner function
+
+
+def deep_handle(op: Operation, v: Any, operands: Any, attributes: Any, edges: list[Any], s: Any, t: Tape) -> Any:
+    """A value with its node, which keeps the operands as they are recorded."""
+    if not recordable(v, s):
+        return v
+    kept = {}
+    needed = {name for rule in op.pulls for name in rule.needs}
+    if not needed.isdisjoint(op.keeps):
+        _, *rest = of(op.value)(PLAIN, *operands, **{k: x for k, x in attributes.items() if k not in op.keeps})
+        kept = dict(zip(op.keeps, rest, strict=True))
+    r = tensor(v, None, t)
+    r.n = n = deep_node(op, v, r, operands, edges, kept, s)
+    t.quiet = True
+    t.append(n)
+    t.unseen.append(n)
+    return r
+
+
+def deep_node(op: Operation, v: Any, result: Any, operands: Any, edges: list[Any], kept: Any, s: Any) -> Any:
+    """The node of an operation that made `v`; `result` stands for it in what the rules need."""
+    n: Any = node(op.name, edges, s, Deep)
+    rules = {rule.function: rule.needs for rule in op.pulls}
+    n.refs = [references(rules[e[1]], e[3], result, operands, kept, op.variadic) for e in edges]
+    elementary = op.elementwise and op.bind is None and (type(v) is float or type(v) is float64)
+    n.floats = elementary and all(type(value(x)) in NUMBERS for x in operands)
+    return n
+
+
+def references(needs: Any, saved: list[Any], result: Any, operands: Any, kept: Any, variadic: bool) -> list[Any]:
+    """What a rule needs, as recorded values where they are recorded."""
+    refs = list(saved)
+    for k, name in enumerate(needs, int(variadic)):
+        x: Any = None
+        if type(name) is int:
+            x = result if name == RESULT else operands[name] if 0 <= name < LIKE else None
+        elif name in kept:
+            x = kept[name]
+        elif name == "operands":
+            refs[k] = [converted(x, y) if isinstance(x, Ref) else y for x, y in zip(operands, saved[k], strict=True)]
+        elif name == "operand":
+            x = operands[saved[0]]
+        if isinstance(x, Ref):
+            refs[k] = converted(x, saved[k])
+        elif type(name) is int and name == RESULT:
+            refs[k] = x
+    return refs
+
+
+def converted(x: Any, saved: Any) -> Any:
+    """`x`, as the number that was saved of it."""
+    return of(float)(x) if type(saved) is float and type(x.v) in (Fraction, Decimal) else x
+
+
+class Inner:
+    """A differentiable number or array among the arguments of the inner function."""
+
+    __slots__ = ("given", "ref", "sweep")
+
+    def __init__(self, given: Any, ref: Any) -> None:
+        self.given, self.ref = given, ref
+        self.sweep: Any = None
+
+    def gradient(self) -> Any:
+        """What arrived, in the type, shape and dtype of the argument, in memory of its own."""
+        x = value(self.given)
+        g = self.sweep.arrived(self.ref.n)
+        if type(x) is ndarray:
+            return np.zeros(x.shape, x.dtype) if g is None else of(np.array)(g, dtype=x.dtype)
+        if g is None:
+            return type(x)(0)
+        g = of(np.ndarray.item)(g) if type(value(g)) is ndarray else g
+        return g if type(value(g)) is type(x) else of(type(x))(g)
+
+
+def alias(x: Any, t: Tape) -> Any:
+    """An argument of the inner function: the same value, with a cotangent of its own."""
+    x = settle(x) if type(x) is ndarray else x
+    v = value(x)
+    edges = []
+    if isinstance(x, Ref):
+        place: Any = x if type(x) is Scalar else x.n  # type: ignore[attr-defined]
+        edges = [[place, whole, None, []]]
+    n: Any = node("input", edges, site(), Deep)
+    n.refs, n.floats = [[] for _ in edges], False
+    t.quiet = True
+    t.append(n)
+    return tensor(v.copy(order="K") if type(v) is ndarray else v, n, t)
+
+
+def differentiable(v: Any) -> bool:
+    if type(v) is ndarray or isinstance(v, np.floating):
+        return bool(v.dtype.kind == "f")
+    return type(v) in (float, Fraction, Decimal)
+
+
+def enter_inside(x: Any, t: Tape) -> tuple[Any, Any] | None:
+    """A number or array as the inner function gets it, and its part; None for a container or plain data."""
+    if not differentiable(value(x)):
+        return None
+    ref = alias(x, t)
+    return ref, Inner(x, ref)
+
+
+class Nested:
+    """The recording of an inner function: `value`, its `parts`, and `pull`, its derivative as recorded values."""
+
+    def __init__(self, fn: Any, args: Any, kwargs: Any, places: Any, t: Tape) -> None:
+        self.tape, self.parts = t, []
+        entered, named, marker = list(args), dict(kwargs), Inside()
+        t.deep, t.fast = t.deep + 1, False
+        ACTIVE.append(marker)
+        start = len(t)
+        try:
+            for k in places:
+                target: Any = entered if type(k) is int else named
+                target[k], part = enter(target[k], t)
+                if part is not None:
+                    self.parts.append((k, part))
+            self.leaves = leaves_of(self.parts)
+            self.value = of(fn)(*entered, **named)
+        finally:
+            ACTIVE.remove(marker)
+            t.deep -= 1
+            t.fast = t.live and not t.deep and not t.complex
+        self.nodes = t[start:]
+        self.unchanged()
+
+    def unchanged(self) -> None:
+        """What the inner function writes into its arguments would have to reach the caller's."""
+        inputs = {id(leaf.ref.n) for leaf in self.leaves}
+        written = any(type(n) in (Store, Scatter) and id(root_of(n.place)) in inputs for n in self.nodes)
+        for box in [part for _, part in self.parts if type(part) is Box]:
+            now = entries_of(box.copied)
+            written |= len(now) != len(box.entries) or any(a is not b for a, b in zip(now, box.entries, strict=True))
+        if written:
+            raise refuse(
+                "a function whose derivative is taken inside a recorded function writes into its argument",
+                "Let it write into a copy.",
+            )
+
+    def choose_first(self) -> None:
+        """Only the first of two results is differentiated."""
+        self.value = self.value[0]
+
+    def release(self) -> None:
+        self.nodes = []
+
+    def pull(self, cotangent: Any, given: bool = True) -> list[Any]:
+        """The gradients of the parts, from a cotangent of the value (ones unless `given`)."""
+        place = places_of(self.value)
+        plain = value_of(self.value)
+        c = cotangent if given else ones(place, plain)
+        sweep = Sweep(self.nodes)
+        for ref, g in seed(place, plain, c) if not depends(c) else recorded_seed(place, plain, c):
+            sweep.add(ref.n if type(ref) is Tensor else ref, g)
+        with np.errstate(all="ignore"):
+            sweep.run()
+            for leaf in self.leaves:
+                leaf.sweep = sweep
+            return [part.gradient() for _, part in self.parts]
+
+
+def leaves_of(parts: Any) -> list[Inner]:
+    found: list[Inner] = []
+    for _, part in parts:
+        found += leaves_of(part.parts) if type(part) is Box else [part]
+    return found
+
+
+def places_of(x: Any) -> Any:
+    """Where the cotangents of a result go, in its structure; None where nothing is recorded."""
+    x = settle(x) if type(x) is ndarray else x
+    if isinstance(x, Ref):
+        return x
+    if isinstance(x, (list, tuple)):
+        found = [places_of(e) for e in x]
+        return found if any(p is not None for p in found) else None
+    if isinstance(x, dict):
+        named = {k: places_of(e) for k, e in x.items()}
+        return named if any(p is not None for p in named.values()) else None
+    return None
+
+
+def value_of(x: Any) -> Any:
+    """A result without handles."""
+    if isinstance(x, dict):
+        return {k: value_of(e) for k, e in x.items()}
+    return [value_of(e) for e in x] if isinstance(x, (list, tuple)) else value(x)
+
+
+def recorded_seed(place: Any, x: Any, c: Any) -> list[tuple[Any, Any]]:
+    """Cotangents that are recorded themselves, of the shape of the value."""
+    if place is None:
+        return []
+    if isinstance(place, Ref):
+        v = value(settle(c))
+        if np.shape(v) != np.shape(x):
+            raise ValueError(f"the cotangent of the value has shape {np.shape(v)}, expected {np.shape(x)}")
+        return [(place, settle(c))]
+    keys = range(len(place)) if isinstance(place, list) else place
+    if len(c) != len(place):
+        raise ValueError(f"the cotangent of the value has {len(c)} entries, expected {len(place)}")
+    return [pair for k in keys for pair in recorded_seed(place[k], x[k], c[k])]
+
+
+# The inner sweep
+
+
+def root_of(place: Any) -> Any:
+    while type(place) is View:
+        place = place.parent
+    return place
+
+
+class Sweep:
+    """Cotangents on their way back through the nodes of the inner function.
+
+    `values`: of nodes, by id; `memory`: of those that were looked at through views or written, plain arrays laid out as
+    the value is; `looks`: the same views of that memory.
+    """
+
+    def __init__(self, nodes: list[Any]) -> None:
+        self.nodes = nodes
+        self.values: dict[int, Any] = {}
+        self.memory: dict[int, ndarray] = {}
+        self.looks: dict[int, ndarray] = {}
+        written = {id(root_of(n.place)) for n in nodes if type(n) in (Store, Scatter)}
+        self.inside = written | {id(n) for n in nodes if isinstance(n, Node)}
+
+    def arrived(self, n: Any) -> Any:
+        """The cotangent of a node, or None."""
+        m = self.memory.get(id(n))
+        return self.values.get(id(n)) if m is None else settle(m)
+
+    def mirror(self, place: Any) -> ndarray:
+        """The cotangent of a place as memory that is laid out as the value is."""
+        if type(place) is not View:
+            m = self.memory.get(id(place))
+            if m is None:
+                m = self.memory[id(place)] = mirror_like(*place.like)
+                if (g := self.values.pop(id(place), None)) is not None:
+                    EAGER.store(g, m, Ellipsis, site())
+            return m
+        chain = [place]
+        while type(place := chain[-1].parent) is View and id(place) not in self.looks:
+            chain.append(place)
+        m = self.looks[id(place)] if type(place) is View else self.mirror(place)
+        for look in reversed(chain):
+            m = self.looks[id(look)] = look.call(m, *look.args, **(look.kwargs or {}))
+            if not m.flags.writeable:
+                m.flags.writeable = True
+        return m
+
+    def silent(self, place: Any) -> bool:
+        root = id(root_of(place))
+        return root not in self.values and root not in self.memory
+
+    def add(self, place: Any, d: Any) -> None:
+        """Add a cotangent to what has arrived."""
+        if type(place) is Scalar or id(root_of(place)) not in self.inside:
+            return  # computed outside: it does not depend on the arguments
+        if type(place) is View or id(place) in self.memory:
+            EAGER.iadd(self.mirror(place), d, site())
+        else:
+            g = self.values.get(id(place))
+            self.values[id(place)] = d if g is None else EAGER.add(g, d, site())
+
+    def run(self) -> None:
+        for n in reversed(self.nodes):
+            kind = type(n)
+            if kind is Deep or kind is Node:
+                if n.edges and (g := self.arrived(n)) is not None:
+                    self.pass_on(n, g)
+            elif kind is Store:
+                self.store(n)
+            elif kind is Scatter:
+                if not self.silent(n.place):
+                    g = copied(EAGER.getitem(self.mirror(n.place), n.key, site()))
+                    self.add(n.value, fit_to(EAGER.neg(g, site()) if n.sign < 0 else g, g, n.fit))
+            elif kind is Gather and (g := self.arrived(n)) is not None:
+                self.gather(n, g)
+
+    def pass_on(self, n: Any, g: Any) -> None:
+        """Hand the cotangent of an operation to its inputs by the operation's rules."""
+        each = n.refs if type(n) is Deep else [edge[3] for edge in n.edges]
+        for (place, rule, fit, _), refs in zip(n.edges, each, strict=True):
+            if type(place) is Scalar or id(root_of(place)) not in self.inside:
+                continue
+            d = applied(rule, g, refs) if type(n) is Deep and n.floats else of(rule)(PLAIN, g, *refs)
+            self.add(place, fit_to(watched(d, g) if n.op != "input" else d, g, fit))
+
+    def store(self, n: Store) -> None:
+        """A write: the entries hand over their cotangent and keep none."""
+        if self.silent(n.place):
+            return
+        m = self.mirror(n.place)
+        if n.value is None:
+            EAGER.store(0, m, n.key, site())
+            return
+        g = copied(EAGER.getitem(m, n.key, site()))
+        if repeats(n.key):
+            g = of(np.where)(winners(m.shape, n.key), g, 0)
+        EAGER.store(0, m, n.key, site())
+        self.add(n.value, fit_to(g, g, n.fit))
+
+    def gather(self, n: Gather, g: Any) -> None:
+        """A read through an index that copied."""
+        m = self.mirror(n.place)
+        if repeats(n.key):
+            of(np.add.at)(m, n.key, g)
+        else:
+            EAGER.store(EAGER.add(EAGER.getitem(m, n.key, site()), g, site()), m, n.key, site())
+
+
+def copied(g: Any) -> Any:
+    return of(np.copy)(g) if type(value(g)) is ndarray else g
+
+
+def applied(rule: Callable[..., Any], g: Any, refs: Any) -> Any:
+    """A rule of floats; where Python raises and IEEE has an answer, it is repeated with float64."""
+    try:
+        return of(rule)(FLOATS, g, *refs)
+    except (ArithmeticError, ValueError):
+        wide = [of(float64)(x) if type(value(x)) in (int, float) else x for x in (g, *refs)]
+        return of(rule)(PLAIN, *wide)
+
+
+def watched(d: Any, g: Any) -> Any:
+    """`d` with exact zeros where the cotangent is zero, if it has a NaN there."""
+    v = value(d)
+    if isinstance(v, (float, ndarray, np.floating)) and has_nan(v):
+        zero = np.equal(value(g), 0)
+        if zero.any() if isinstance(zero, ndarray) else zero:
+            return of(np.where)(zero, 0, d) if isinstance(v, (ndarray, np.generic)) else 0.0
+    return d
+
+
+def fit_to(d: Any, g: Any, fit: Any) -> Any:
+    """`d` summed to the operand's shape, in its dtype."""
+    return d if fit is None or fit is True else of(fitted)(d, g, (fit[0], fit[1], False))

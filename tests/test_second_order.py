@@ -1,0 +1,71 @@
+"""Derivatives of derivatives: every operation to order two against differences of its gradient, a few to order three."""
+
+from __future__ import annotations
+
+import blocks
+import numpy as np
+import oracle
+import pytest
+
+from autograd_frontend import record, vjp
+
+CASES = [c for c in blocks.cases() if oracle.entries(c.plain()).size]
+
+
+def slope_of(c, weights, direction):
+    """The derivative of `<weights, call(inputs)>` along `direction`, as a function of the list of operands."""
+    places = c.places()
+
+    def f(inputs):
+        args, kwargs = list(c.args), dict(c.kwargs)
+        for k, x in zip(places, inputs):
+            if type(k) is int:
+                args[k] = x
+            else:
+                kwargs[k] = x
+        return c.call(*args, **kwargs)
+
+    def slope(inputs):
+        _, pull = vjp(f, inputs)
+        return product(pull(weights), direction)
+
+    return slope
+
+
+def product(g, u):
+    """The inner product of two values of the same structure; None: plain data."""
+    if isinstance(g, (list, tuple)):
+        total = 0.0
+        for a, b in zip(g, u):
+            total = total + product(a, b)
+        return total
+    return 0.0 if g is None else np.sum(g * u)
+
+
+def coarse(c):
+    return any(np.asarray(x).dtype in (np.float32, np.float16) for x in oracle.flatten([c.plain(), c.inputs()]))
+
+
+@pytest.mark.parametrize("c", CASES, ids=str)
+def test_second_derivatives_agree_with_differences_of_the_gradient(c):
+    if coarse(c):
+        pytest.skip("too coarse for differences")
+    weights = oracle.random_like(c.plain(), 0)
+    inputs = c.inputs()
+    along = oracle.random_like(inputs, 1)
+    with np.errstate(all="ignore"):
+        r = record(slope_of(c, weights, along))(inputs)
+        got = oracle.entries(r.backward())
+    want = oracle.entries(c.gradient(weights)) @ oracle.entries(along)
+    assert abs(r.value - want) <= 1e-12 * max(1.0, abs(want))
+    for seed in (2, 3):
+        v = oracle.random_like(inputs, seed)
+        estimate = oracle.directional(lambda *xs: c.given(xs).gradient(weights), inputs, v, differentiable(along))
+        size = max(1.0, abs(estimate.value))
+        assert estimate.error < 1e-3 * size, "the sample is at a kink, or badly conditioned"
+        have = got @ oracle.entries(v)
+        assert abs(have - estimate.value) <= c.op.rtol * size + estimate.error, (have, estimate)
+
+
+def differentiable(x):
+    return [leaf for leaf in oracle.flatten(x) if oracle.is_differentiable(leaf)]
