@@ -1,6 +1,7 @@
 """Derivatives of ordinary Python and NumPy functions. See `record`."""
 
 from .errors import DeviceUnavailable, RecordError, RecordingClosed
+from .primitives import primitive
 from .trace import Recorded, Result, record
 from .transforms import grad, value_and_grad, vjp
 
@@ -11,6 +12,7 @@ __all__ = [
     "RecordingClosed",
     "Result",
     "grad",
+    "primitive",
     "record",
     "value_and_grad",
     "vjp",

@@ -31,6 +31,7 @@ ndarray = np.ndarray
 TABLE: dict[Any, Any] = {}
 METHODS: dict[str, Any] = {}  # of arrays, by name
 PROGRAMS: dict[int, tuple[Any, Any]] = {}  # id of a function -> (weak reference to it, its bound program)
+OWN: dict[int, tuple[Any, Any]] = {}  # id of a callable that cannot be hashed -> it, and what is called in its place
 LATER: dict[str, Operation] = {}  # callables of modules that are not imported yet
 RULES = (f"{HERE}/ops/", f"{HERE}/cotangents.py")  # written so that they can be recorded themselves
 STANDARD = str(Path(operator.__file__).parent)
@@ -95,7 +96,8 @@ def resolve(f: Any) -> Any:
     call = getattr(kind, "__call__", None)  # noqa: B004  (the method itself is wanted)
     if type(call) is types.FunctionType and not library(kind.__module__):
         return types.MethodType(of(call), f)
-    return guard(f)
+    own = OWN.get(id(f))
+    return guard(f) if own is None else own[1]
 
 
 def function(f: Any) -> Any:
@@ -114,9 +116,10 @@ def function(f: Any) -> Any:
         return found[1]
     if f.__code__.co_filename == "<string>" and f.__name__ in GENERATED_METHODS:  # of a dataclass
         return f
-    if f.__code__.co_filename.startswith(HERE) and not f.__code__.co_filename.startswith(RULES):  # `vjp`, what `grad` and the like return: they say what to do
+    rules = f.__code__.co_filename.startswith(RULES)
+    if f.__code__.co_filename.startswith(HERE) and not rules:  # what `grad` returns, and the like: they say what to do
         return f
-    if late(f) or (library(f.__module__) and not f.__code__.co_filename.startswith(RULES)):
+    if late(f) or (library(f.__module__) and not rules):
         if f not in TABLE:
             TABLE[f] = guard(f)
         return TABLE[f]

@@ -28,7 +28,9 @@ from .tape import Ref, Scalar, Tensor
 
 ndarray = np.ndarray
 float64 = np.float64
-NUMBERS = frozenset({int, bool, float, complex, Fraction, Decimal, ndarray, list, tuple, dict, set, frozenset, str, bytes, type(None)})
+NUMBERS = frozenset({
+    int, bool, float, complex, Fraction, Decimal, ndarray, list, tuple, dict, set, frozenset, str, bytes, type(None),
+})  # fmt: skip
 
 COMPARE = """
 def {name}(a, b):
@@ -199,14 +201,16 @@ def getitem(x: Any, i: Any, s: Any = 0) -> Any:
     kind = type(x)
     if kind is list or kind is tuple:
         return x[i.v if isinstance(i, Ref) else i]
-    if kind is Tensor and x.t.live:
+    if kind is Tensor and x.t.live and type(x.v) is ndarray:
         return read(x, i, s)
     if kind is ndarray:
         if ACTIVE and (len(ACTIVE) != 1 or ACTIVE[0].adopted):
             return read_plain(x, i, s)
         if type(i) is int:
             return x[i]
-    elif kind is Tensor:
+    elif kind is Tensor or kind is Scalar:
+        if x.t.live and isinstance(x.v, np.generic):  # a number of NumPy's can be looked at like an array
+            return read(of(np.array)(x), i, s)
         x = x.v
     if isinstance(i, (Ref, tuple)) and (kind is ndarray or kind is Tensor):
         return x[plain_key(i)]

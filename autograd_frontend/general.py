@@ -271,6 +271,8 @@ def write_out(op: Any, call: Any, operands: Any, attributes: Any, args: Any, kwa
 def several(op: Operation, v: Any, operands: Any, attributes: Any, t: Any) -> Any:
     """A tuple of results, each an operation of its own; its rules may ask for all `results`."""
     s = site()
+    if type(v) is ndarray:  # np.linalg.svd(x, compute_uv=False)
+        return emit(OPERATIONS[op.alone], v, operands, attributes, s, t)
     attributes = {**attributes, "results": list(v)}
     parts = [emit(OPERATIONS[p], r, operands, attributes, s, t) if p else r for p, r in zip(op.parts, v, strict=True)]
     if t.deep:

@@ -163,7 +163,7 @@ def part_of_fraction(name: str, self: Ref) -> Any:
     """Plain data, but not where the arithmetic of a plain Fraction takes a recorded one apart."""
     code = sys._getframe(1).f_code
     if self.t.live and code.co_filename == fractions.__file__ and code.co_name not in ("_richcmp", "__eq__"):
-        raise refuse("a plain Fraction meets a recorded one in code that is not recorded", "Compute it in your own code.")
+        raise refuse("a plain Fraction meets a recorded one in code that is not recorded", "Write the loop yourself.")
     return getattr(self.v, name)
 
 

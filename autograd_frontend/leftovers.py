@@ -28,12 +28,16 @@ ENDS = 256  # of a longer container only so many entries at either end are looke
 LOOKED_AT = 3000  # objects, of one call
 
 
+def leaves_nothing(fn: Any) -> bool:
+    """Whether it is known that a function, and those it names, store nothing anywhere."""
+    found = PLACES.get(id(fn.__code__)) if type(fn) is types.FunctionType else None
+    return found is not None and not found[1] and found[0] is fn.__code__
+
+
 def tidy(fn: Any, args: Any, t: Tape) -> None:
     """Look through what `fn`, and the functions it names, can leave values in; not if none of them stores anything."""
-    if type(fn) is types.FunctionType:
-        found = PLACES.get(id(fn.__code__))
-        if found is not None and not found[1] and found[0] is fn.__code__:
-            return
+    if leaves_nothing(fn):
+        return
     todo: list[Any] = []
     for x in args:
         if type(x) not in ATOMS:

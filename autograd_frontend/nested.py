@@ -24,12 +24,13 @@ from .ops.plain import FLOATS, PLAIN
 from .recording import ACTIVE, depends, mine, recordable, refuse, settle, site, value, whole
 from .seeds import ones, seed
 from .stores import Scatter, Store
-from .tape import Deep, Node, Ref, Scalar, Tape, Tensor, View, node, tensor
-from .trees import Box, entries_of, enter, holds_recorded
+from .tape import Deep, Node, Pair, Ref, Scalar, Tape, Tensor, View, node, tensor
+from .trees import Box, enter, entries_of, holds_recorded
 
 ndarray = np.ndarray
 float64 = np.float64
 NUMBERS = (float, int, float64)
+FLOATING = (float, float64)
 
 
 def outer_tape(fn: Any, args: Any, kwargs: Any) -> Tape | None:
@@ -314,6 +315,8 @@ class Sweep:
             EAGER.iadd(self.mirror(place), d, site())
         else:
             g = self.values.get(id(place))
+            if g is None and type(v := value(d)) in FLOATING and v == 0:
+                g = 0.0  # as the cotangents of floats begin: the sum of 0.0 and -0.0 is 0.0
             self.values[id(place)] = d if g is None else EAGER.add(g, d, site())
 
     def run(self) -> None:
@@ -328,8 +331,11 @@ class Sweep:
                 if not self.silent(n.place):
                     g = copied(EAGER.getitem(self.mirror(n.place), n.key, site()))
                     self.add(n.value, fit_to(EAGER.neg(g, site()) if n.sign < 0 else g, g, n.fit))
-            elif kind is Gather and (g := self.arrived(n)) is not None:
-                self.gather(n, g)
+            elif kind is Gather:
+                if (g := self.arrived(n)) is not None:
+                    self.gather(n, g)
+            elif kind is not Pair and kind is not Scalar:  # these are made by fast paths, of values from outside
+                raise refuse(f"the derivative of {n.op} is taken inside a recorded function", "Take it outside.")
 
     def pass_on(self, n: Any, g: Any) -> None:
         """Hand the cotangent of an operation to its inputs by the operation's rules."""

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from .callables import library, of, standard
-from .recording import refuse, settle, value
-from .stores import protect
+from .recording import refuse, settle, site, value
+from .stores import adopt, before_plain_write, protect
 from .tape import Ref, Scalar, Tensor
 
 ndarray = np.ndarray
@@ -142,7 +142,7 @@ def survey(cls: type) -> dict[str, Any]:
     if issubclass(cls, Ref):
         getters = dict.fromkeys({*Scalar.__slots__, *Tensor.__slots__}, hidden)
     elif cls is ndarray:
-        setters = dict.fromkeys(("shape", "strides", "dtype"), relaid)
+        setters = dict.fromkeys(("shape", "strides", "dtype"), relaid) | dict.fromkeys(("real", "imag"), set_part)
     elif cls is super:
         getters[ANY] = inherited
     else:
@@ -165,6 +165,16 @@ def relaid(x: ndarray, name: str, v: Any) -> None:
         raise refuse("dtype of an array that holds recorded values is set", "Write x = x.astype(dtype) instead.")
     protect(x)
     setattr(x, name, v)
+
+
+def set_part(x: ndarray, name: str, v: Any) -> None:
+    """`x.real = v`, `x.imag = v`."""
+    y, v = settle(x), settle(v)
+    if y is x and isinstance(v, Ref):
+        y = adopt(x, v.t, site())
+    elif y is x:
+        before_plain_write(x, site())
+    setattr(y, name, v)
 
 
 def look_at(name: str, x: Any, getters: dict[str, Any], setters: dict[str, Any]) -> None:

@@ -25,7 +25,7 @@ from .general import NO_OUT
 from .objects import overloaded
 from .ops import reductions
 from .ops.block import OPERATIONS
-from .recording import depends, emit, handle, mine, recordable, refuse, settle, site, tape_of, value
+from .recording import depends, emit, handle, is_complex, mine, recordable, refuse, settle, site, tape_of, value
 from .stores import before_plain_write
 from .tape import Ref, Scalar, Tensor
 
@@ -61,7 +61,7 @@ numpy.all numpy.allclose numpy.isclose numpy.array_equal numpy.sign numpy.floor 
 numpy.round numpy.around numpy.fix numpy.searchsorted numpy.digitize numpy.greater numpy.greater_equal
 numpy.less numpy.less_equal numpy.equal numpy.not_equal numpy.logical_and numpy.logical_or numpy.logical_not
 numpy.logical_xor numpy.signbit numpy.floor_divide numpy.zeros_like numpy.ones_like numpy.empty_like numpy.isscalar
-numpy.imag numpy.iscomplexobj numpy.isrealobj numpy.result_type numpy.argpartition numpy.nanargmax numpy.nanargmin
+numpy.iscomplexobj numpy.isrealobj numpy.result_type numpy.argpartition numpy.nanargmax numpy.nanargmin
 numpy.lexsort numpy.diag_indices_from numpy.tril_indices_from numpy.triu_indices_from
 numpy.may_share_memory numpy.shares_memory numpy.broadcast_shapes numpy.can_cast
 math.floor math.ceil math.trunc math.isnan math.isinf math.isfinite math.isclose
@@ -151,7 +151,7 @@ def data(f: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         before_out(f.__name__, args, kwargs, at)
-        return f(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
+        return constant(f.__name__, f(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()}), args)
 
     call.__name__ = f.__name__
     return call
@@ -163,10 +163,18 @@ def _named(name: str) -> Callable[..., Any]:
 
     def call(x: Any, *args: Any, **kwargs: Any) -> Any:
         before_out(name, (x, *args), kwargs, at)
-        return getattr(value(x), name)(*[value(a) for a in args], **{k: value(v) for k, v in kwargs.items()})
+        v = getattr(value(x), name)(*[value(a) for a in args], **{k: value(v) for k, v in kwargs.items()})
+        return constant(name, v, (x,))
 
     call.__name__ = name
     return call
+
+
+def constant(name: str, v: Any, args: Any) -> Any:
+    """The result `v` of a function that is constant between jumps. Of complex ones it is not: their sign is `z/|z|`."""
+    if is_complex(v) and not name.endswith("_like") and depends(args):
+        raise refuse(f"{name} of complex numbers cannot be recorded", "Use real and imaginary parts.")
+    return v
 
 
 OUT_OF_METHODS = dict.fromkeys(("argmax", "argmin", "any", "all", "round"), 2)  # x.round(decimals, out)
@@ -232,7 +240,7 @@ def to_int(x: Any = 0, /, *base: Any, **kwargs: Any) -> Any:
 
 def to_complex(*args: Any) -> Any:
     if depends(args):
-        raise refuse("complex numbers are not recorded yet", "Use real arithmetic.")
+        raise refuse("complex() is given a recorded value, and there is no derivative rule for it", "Write x + 1j*y.")
     return complex(*args)
 
 
@@ -244,7 +252,9 @@ def total(items: Any, /, start: Any = 0) -> Any:
     recorded = [x for x in map(settle, everything) if isinstance(x, Ref)]
     if not recorded:
         return sum(items, start)
-    if all(isinstance(x, (Ref, int, float, np.floating)) and not isinstance(value(x), ndarray) for x in everything):
+    real = not any(is_complex(value(x)) for x in recorded)
+    numbers = (Ref, int, float, np.floating)
+    if real and all(isinstance(x, numbers) and not isinstance(value(x), ndarray) for x in everything):
         t = tape_of(recorded)
         assert t is not None
         v = sum([value(x) for x in items], value(start))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .recording import is_complex
 from .tape import Ref
 
 ndarray = np.ndarray
@@ -42,19 +43,19 @@ def seed(place: Any, x: Any, cotangent: Any, where: str = "the value") -> list[t
 
 def checked(x: Any, cotangent: Any, where: str) -> Any:
     """A cotangent in the shape and dtype of the value `x`."""
-    if type(x) is ndarray or isinstance(x, np.generic) or type(x) is float:
+    if type(x) is ndarray or isinstance(x, np.generic) or type(x) in (float, complex):
         try:
             c = np.asarray(cotangent)
         except Exception as error:
             raise ValueError(f"the cotangent of {where} cannot be read as an array: {error}") from None
         shape = getattr(x, "shape", ())
-        if c.dtype.kind not in "fiub":
+        if c.dtype.kind not in ("fiubc" if is_complex(x) else "fiub"):
             raise TypeError(f"the cotangent of {where} is {c.dtype}, expected real numbers")
         if c.shape != shape:
             raise ValueError(f"the cotangent of {where} has shape {c.shape}, expected {shape}")
         if type(x) is ndarray:
             return c.astype(x.dtype)
-        return type(x)(c.item() if c.dtype != np.longdouble else c[()])
+        return type(x)(c.item() if c.dtype.char not in "gG" else c[()])
     if isinstance(cotangent, (int, type(x))):
         return type(x)(cotangent)
     raise TypeError(f"the cotangent of {where} is a {type(cotangent).__name__}, expected a {type(x).__name__}")
@@ -63,6 +64,8 @@ def checked(x: Any, cotangent: Any, where: str) -> Any:
 def ones(place: Any, x: Any) -> Any:
     """The default seed: ones in the structure of the value."""
     if isinstance(place, Ref):
+        if is_complex(x):
+            raise TypeError("the value is complex: its pullback needs a cotangent, dL/dRe + 1j*dL/dIm of a real L")
         return np.ones(x.shape, x.dtype) if type(x) is ndarray else type(x)(1)
     if isinstance(place, list):
         return [ones(p, v) for p, v in zip(place, x, strict=True)]

@@ -32,8 +32,8 @@ class Tape(list[Any]):
     """The nodes of one recording, in the order they were recorded."""
 
     __slots__ = (
-        "live", "fast", "deep", "complex", "thread", "quiet", "saves", "unseen", "exposed", "adopted", "leaves", "owners", "shared", "spread",
-        "texts",
+        "live", "fast", "deep", "complex", "thread", "quiet", "texts",
+        "saves", "unseen", "exposed", "adopted", "leaves", "owners", "shared", "spread",
     )  # fmt: skip
     __eq__ = object.__eq__  # a tape is itself: `ACTIVE.remove(tape)` is one step, also between threads
     __hash__ = object.__hash__  # type: ignore[assignment]
@@ -133,7 +133,7 @@ class Tape(list[Any]):
     def release(self) -> None:
         if self.live:
             self.finish()
-        if self.exposed:
+        if self.quiet:
             self.exposed.clear()
         self.clear()
 

@@ -24,7 +24,7 @@ from .recording import ACTIVE, HERE, depends
 from .seeds import ones, seed
 from .sweep import sweep
 from .tape import Scalar, Tape, add_to
-from .trees import Box, boxes_in, enter, leave
+from .trees import Box, Leaf, boxes_in, enter, leave
 
 LOCK = threading.Lock()
 CALM: list[Any] = [0, 0, (0, 0, 0)]  # how many are recording; recursion limit and collector's thresholds before
@@ -96,18 +96,57 @@ def run(fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wr
             value, place = leave(value, tape, definition(fn))
         give_back(fn, args, parts, tape)
     except BaseException as error:
-        if not isinstance(error, RecordError):
-            give_back(fn, args, parts, tape)
-        handles.disguise(error, "numpy.float64" if tape.quiet else "float")
-        tape.release()
-        trim(error)
-        if isinstance(error.__cause__, RecordError) and str(error).startswith("setting an array element"):
-            trim(error.__cause__)  # NumPy says so for every error in __float__
-            raise error.__cause__ from None
+        failed(error, fn, args, parts, tape)
         raise
     finally:
         ACTIVE.remove(tape)
     return Recording(tape, value, place, parts)
+
+
+def run_floats(fn: Callable[..., Any], args: Any, places: Any) -> Any:
+    """`run` and the sweep for a function that leaves nothing anywhere, where Python floats are differentiated: a tuple
+    of its value and the gradients. A `Recording`, if the value is not a recorded float; None, if the arguments are not
+    floats: then nothing has been run."""
+    tape, entered, leaves = Tape(), list(args), []
+    for i in places:
+        x = args[i]
+        if type(x) is not float:
+            return None
+        n: Any = Scalar()
+        n.v = x
+        n.g = 0.0
+        n.t = tape
+        entered[i] = n
+        leaves.append(n)
+    ACTIVE.append(tape)
+    try:
+        value = of(fn)(*entered)
+        if type(value) is not Scalar or value.t is not tape:
+            value, place = leave(value, tape, definition(fn))
+            parts: list[Any] = [(i, Leaf(args[i], n)) for i, n in zip(places, leaves, strict=True)]
+            return Recording(tape, value, place, parts)
+    except BaseException as error:
+        failed(error, fn, args, [], tape)
+        raise
+    finally:
+        ACTIVE.remove(tape)
+    tape.finish()
+    value.g += 1.0
+    v, value = value.v, None
+    sweep(tape)
+    return v, [n.g for n in leaves]
+
+
+def failed(error: BaseException, fn: Any, args: Any, parts: Any, tape: Tape) -> None:
+    """The recorded function has raised: the tape is released, and the error shows the user's values and lines."""
+    if not isinstance(error, RecordError):
+        give_back(fn, args, parts, tape)
+    handles.disguise(error, "numpy.float64" if tape.quiet else "float")
+    tape.release()
+    trim(error)
+    if isinstance(error.__cause__, RecordError) and str(error).startswith("setting an array element"):
+        trim(error.__cause__)  # NumPy says so for every error in __float__
+        raise error.__cause__ from None
 
 
 def definition(fn: Any) -> Any:

@@ -190,7 +190,7 @@ def enter(x: Any, t: Tape) -> tuple[Any, Any]:
     t.quiet = True
     if kind is ndarray:
         if x.dtype.kind == "c":
-            raise TypeError("a complex argument: complex numbers are not recorded yet")
+            raise TypeError("a complex argument: pass its real and its imaginary part")
         if x.dtype.kind != "f":
             return x, None
         return leaf(x, t)

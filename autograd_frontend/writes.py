@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .cotangents import fit_of
 from .eager import EAGER
 from .memory import frozen, plain_key
 from .ops.block import OPERATIONS
@@ -35,8 +36,7 @@ def at(call: Callable[..., Any], sign: int) -> Callable[..., None]:
         call(target.v, key, value(v))
         if type(v) is Scalar or type(v) is Tensor:
             w = v.v
-            fit: Any = (getattr(w, "shape", ()), getattr(w, "dtype", None), False)
-            source, fit = (v, (None, None, False)) if type(v) is Scalar else (v.n, fit)  # type: ignore[union-attr]
+            source, fit = (v, (None, None, False)) if type(v) is Scalar else (v.n, fit_of(w))  # type: ignore[union-attr]
             t.append(Scatter("add_at", target.n, key, source, fit, sign, s))
 
     handle.__name__ = f"{call.__name__}_at"

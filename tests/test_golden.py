@@ -41,8 +41,10 @@ def setting(name, x):
 
 
 def assert_close(got, want, case):
-    got, want = np.asarray(got), read(want)
-    assert got.shape == np.shape(want)
+    got, want = np.asarray(got), np.asarray(read(want))
+    assert got.shape == want.shape
+    assert (got.dtype == bool) == (want.dtype == bool)
+    got, want = got + 0, want + 0  # booleans as numbers
     with np.errstate(invalid="ignore"):
         near = abs(got - want) <= case["tolerance"] * abs(want) + case.get("atol", 0.0)
     assert np.all((got == want) | (np.isnan(got) & np.isnan(want)) | near), (got, want)

@@ -71,8 +71,8 @@ def looks_at_locals(x):
     return locals()["x"]
 
 
-def complex_product(x):
-    return x * 1j
+def complex_exponential(x):
+    return np.exp(x * 1j)
 
 
 def complex_power(x):
@@ -113,16 +113,12 @@ def returns_a_set(x):
     return {x[0], x[1]}
 
 
-def gradient_inside(x):
-    return grad(lambda v: (v * v).sum())(x).sum()
+def gradient_inside_of_a_writer(x):
+    def f(v):
+        v[0] = 0.0
+        return v @ v
 
-
-def gradient_of_a_closure_inside(x):
-    return value_and_grad(lambda v: x[0] * x[1])(2.0)[0]
-
-
-def pullback_inside(x):
-    return vjp(lambda v: v * v, x)[0].sum()
+    return grad(f)(x).sum()
 
 
 def pickled_memory(x):
@@ -159,8 +155,8 @@ REFUSALS = [
     (executed, "exec() looks at the function's own frame, which recording changes", "Write it without."),
     (looks_at_locals, "the local variables of the program are not only those of the function",
      "Name the variables you need."),
-    (complex_product, "a recorded value became complex; complex numbers are not recorded yet", "Use real arithmetic."),
-    (complex_power, "a recorded value became complex; complex numbers are not recorded yet", "Use real arithmetic."),
+    (complex_exponential, "exp of complex numbers cannot be recorded", "Use real and imaginary parts."),
+    (complex_power, "pow of complex numbers cannot be recorded", "Use real and imaginary parts."),
     (generator, "the function returns an iterator, which would run after the recording", "Return a list."),
     (returns_a_generator, "the function returns an iterator, which would run after the recording", "Return a list."),
     (returns_a_map, "the function returns an iterator, which would run after the recording", "Return a list."),
@@ -174,12 +170,9 @@ REFUSALS = [
      "Return its numbers in a tuple, a dict or a dataclass."),
     (returns_a_set, "the function returns a set that holds recorded values",
      "Return its numbers in a tuple, a dict or a dataclass."),
-    (gradient_inside, "a derivative is taken inside a recorded function",
-     "Derivatives of derivatives are not recorded yet: write the inner derivative out."),
-    (gradient_of_a_closure_inside, "a derivative is taken inside a recorded function, and depends on its values",
-     "Derivatives of derivatives are not recorded yet: write the inner derivative out."),
-    (pullback_inside, "a derivative is taken inside a recorded function",
-     "Derivatives of derivatives are not recorded yet: write the inner derivative out."),
+    (gradient_inside_of_a_writer,
+     "a function whose derivative is taken inside a recorded function writes into its argument",
+     "Let it write into a copy."),
     (pickled_memory, "builtins.memoryview is given a recorded value, and there is no derivative rule for it",
      "Write it with functions that have one, or give it plain data."),
     (from_an_iterator, "fromiter cannot be recorded", "Write np.array([...])."),

@@ -29,7 +29,9 @@ def weights_of(c, seed=0):
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_block_has_samples(name):
     op = OPERATIONS[name]
-    assert op.data or not op.calls or any(c.op is op for c in CASES), f"{name} has no sample that its callables take"
+    if all(path.startswith("numpy.fft.") for path in op.calls):  # complex numbers: tests/test_complex.py
+        return
+    assert op.data or any(c.op is op for c in CASES), f"{name} has no sample that its callables take"
 
 
 @every

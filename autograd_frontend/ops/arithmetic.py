@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .block import elementwise, span
+from .interface import real
 
 PAIRS = (
     ([0.5, -1.5, 2.0], [2.0, 1.5, -0.5]),
@@ -14,10 +17,14 @@ PAIRS = (
 
 @elementwise("operator.add numpy.add")
 class add:
-    """`a + b`. Broadcasts. Pullback `g`, `g`."""
+    """`a + b`. Broadcasts. Pullback `g`, `g`. Shapes that do not broadcast: ValueError."""
 
+    complex = True
     scalars = ("1.0", "1.0")
     accumulates = 1
+
+    def value(ops, a, b):
+        return a + b
 
     def pull_a(ops, g):
         return g
@@ -30,10 +37,14 @@ class add:
 
 @elementwise("operator.sub numpy.subtract")
 class sub:
-    """`a - b`. Broadcasts. Pullback `g`, `-g`."""
+    """`a - b`. Broadcasts. Pullback `g`, `-g`. Shapes that do not broadcast: ValueError."""
 
+    complex = True
     scalars = ("1.0", "-1.0")
     accumulates = -1
+
+    def value(ops, a, b):
+        return a - b
 
     def pull_a(ops, g):
         return g
@@ -46,9 +57,14 @@ class sub:
 
 @elementwise("operator.mul numpy.multiply")
 class mul:
-    """`a * b`. Broadcasts. Pullback `g*b`, `g*a`; IEEE for 0*inf, but a zero `g` gives exactly zero."""
+    """`a * b`. Broadcasts. Pullback `g*b`, `g*a`; IEEE for 0*inf, but a zero `g` gives exactly zero. Shapes that do not
+    broadcast: ValueError."""
 
+    complex = "conjugated"
     scalars = ("y", "x")
+
+    def value(ops, a, b):
+        return a * b
 
     def pull_a(ops, g, b):
         return g * b
@@ -62,7 +78,13 @@ class mul:
 @elementwise("operator.truediv numpy.divide numpy.true_divide")
 class div:
     """`a / b`. Broadcasts. Pullback `g/b`, `-(g*((a/b)/b))`: `b*b` is never formed, it overflows first.
-    `b == 0`: Python floats raise ZeroDivisionError, NumPy gives inf or nan, in value and gradient."""
+    `b == 0`: `ops.div` and NumPy give inf or nan, in value and gradient; the operator raises ZeroDivisionError for
+    Python floats. Shapes that do not broadcast: ValueError."""
+
+    complex = "conjugated"
+
+    def value(ops, a, b):
+        return ops.divide(a, b)
 
     def pull_a(ops, g, b):
         return g / b
@@ -73,15 +95,25 @@ class div:
     samples = PAIRS
 
 
+def whole_powers(values, recorded):
+    """Of complex numbers, the powers with a whole and plain exponent."""
+    b = np.asarray(values[1])
+    return "conjugated" if not recorded[1] and b.dtype.kind in "iuf" and np.all(b == np.rint(b)) else False
+
+
 @elementwise("operator.pow numpy.power numpy.float_power math.pow")
 class pow_:
     """`a ** b`. Broadcasts. Base: `g*b*a**(b-1)`, exactly 0 for `b == 0`. Exponent: `g*y*log(a)` for `a > 0`,
     0 for `a == 0 < b`, nan for `a < 0`. `x**0.5` is not `sqrt`: its derivative at 0 is inf."""
 
+    complex = whole_powers
+
     def pull_a(ops, g, a, b):
         if type(b) is int and b > 0:  # by far the most common, and without special points
             return g * (b * (a if b == 2 else a ** (b - 1)))
-        return ops.where(b == 0, 0, g * (b * a ** ops.where(b == 0, 1, b - 1)))  # 0**-1 is not asked for
+        usual = ops.both(ops.abs(a) > 0, ops.abs(g) < np.inf)
+        never = ops.both(b == 0, ops.invert(usual))  # 0**-1 is not asked for, nan**0 is 1, and inf*0 is to be 0
+        return ops.where(never, 0, g * (b * ops.where(never, 1, a) ** (b - 1)))
 
     def pull_b(ops, g, a, b, y):
         return ops.where(ops.both(a == 0, b > 0), 0, g * (y * ops.ln(a)))
@@ -93,7 +125,11 @@ class pow_:
 class neg:
     """`-x`. Pullback `-g`. `-0.0` for 0.0."""
 
+    complex = True
     scalars = ("-1.0",)
+
+    def value(ops, x):
+        return -x
 
     def pull_x(ops, g):
         return -g
@@ -101,10 +137,32 @@ class neg:
     samples = span(-2.0, 2.5, 8)
 
 
+@elementwise()
+class scale:
+    """`x*c` for a plain number `c`, in the element type of `x`. Pullback `g*c`. `c` is no number: TypeError."""
+
+    instead = {"c": "ops.mul(x, c)"}
+
+    def value(ops, x, c):
+        real("scale", "c", c)
+        return x * ops.beside(c, x)
+
+    def pull_x(ops, g, c):
+        return ops.times(g, ops.beside(c, g))
+
+    samples = (
+        ([0.5, -1.5, 2.0], {"c": 2.5}),
+        (1.5, {"c": np.float64(-0.75)}),
+        ([[1.0, 3.0], [0.5, -1.0]], {"c": 3}),
+        ([[0.5], [1.5]], {"c": 0.0}),
+    )
+
+
 @elementwise("operator.pos numpy.positive")
 class pos:
     """`+x`, the identity (NumPy copies). Pullback `g`."""
 
+    complex = True
     scalars = ("1.0",)
 
     def pull_x(ops, g):
@@ -144,6 +202,11 @@ class fmod:
 class abs_:
     """`|x|`. Pullback `g` for positive, `-g` for negative entries, exactly 0 at 0, -0.0 and nan."""
 
+    complex = "modulus"
+
+    def value(ops, x):
+        return ops.abs(x)
+
     def pull_x(ops, g, x):
         return ops.where(x > 0, g, ops.where(x < 0, -g, 0))
 
@@ -153,7 +216,10 @@ class abs_:
 
 @elementwise("numpy.reciprocal")
 class inv:
-    """`1/x`. Pullback `-((g*y)*y)`, in this order. 0 gives inf."""
+    """`1/x`. Pullback `-((g*y)*y)`, in this order: `y*y` may overflow. 0 gives inf, and a gradient of `-inf*g`."""
+
+    def value(ops, x):
+        return ops.divide(1, x)
 
     def pull_x(ops, g, y):
         return -((g * y) * y)
@@ -164,6 +230,8 @@ class inv:
 @elementwise("numpy.square")
 class square:
     """`x*x`. Pullback `g*(2*x)`."""
+
+    complex = "conjugated"
 
     def pull_x(ops, g, x):
         return g * (2 * x)

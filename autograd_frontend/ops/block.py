@@ -23,16 +23,24 @@ operands; it may ask for `operands` (all values) or `likes` (all shapes).
 A block with `value(ops, operands..., settings...)` is public: `autograd_frontend.ops` exports a function of its name
 (`public` names another one), made by `interface.py`. Its `bind` is read off the signature. `keeps` names by-products
 that its rules need: `value` then returns `(result, *by-products)`, and what is kept is saved in place of operands.
-A public block without rules gives plain data; `reads` names the operands that may be recorded there, `writes` those
-whose memory it changes. `data = True` says so.
+`reads` names what may be recorded there although it has no derivative. A public block without rules gives plain data,
+which `data = True` says; `writes` names the settings whose memory it changes. `number = True`: a Python number.
+`instead` says for a setting what to write where it would be recorded.
+
+Cotangents of complex numbers are `dL/dRe + 1j*dL/dIm`. An operation that takes or gives complex numbers is refused
+unless its block says how: `complex = True` (its rules hold for them as they are), `complex = "conjugated"` (they hold
+with the conjugate of every factor: the operation is holomorphic), or the name of another operation that it is then.
+`complex` may also be a function of the values of the operands, and of which are recorded, that answers so or False.
 
 Blocks are never instantiated. Names of callables are text, so nothing is imported for them before it is used.
 """
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,8 +91,9 @@ class Operation:
 
     __slots__ = (
         "name", "doc", "calls", "operands", "pulls", "pushes", "bind", "shape", "elementwise", "linear", "views",
-        "samples", "sweeps", "variadic", "rtol", "scalars", "parts", "back", "low_rank",
-        "accumulates", "value", "function", "keeps", "data", "reads", "writes", "key",
+        "samples", "sweeps", "variadic", "rtol", "scalars", "parts", "alone", "back", "low_rank",
+        "accumulates", "complex", "twin", "value", "function", "keeps", "data", "number", "reads", "writes", "key",
+        "instead",
     )  # fmt: skip
 
     def __init__(self, block: type, calls: str, kind: str) -> None:
@@ -100,18 +109,23 @@ class Operation:
         self.rtol = given.get("rtol", 1e-6)
         self.bind = given.get("bind")
         self.shape = given.get("shape")
+        self.alone = given.get("alone", "")  # what a tuple of results is where the call gives only one
         self.parts = given.get("parts", ())  # for a tuple of results: the operation of each, None for plain data
         self.scalars = given.get("scalars")  # (factor of a, factor of b) as text, where the rule is g times a factor
         self.sweeps: dict[Any, Any] = {}
         self.back: Any = None
         self.accumulates = given.get("accumulates", 0)  # how often `a op= b` gives `b` the cotangent that `a` keeps
         self.low_rank = given.get("low_rank", "")  # for vectors and matrices it is this operation, on a fast path
+        self.complex: Any = given.get("complex", False)
+        self.twin: Any = None  # the operation on complex numbers, where its rules are conjugated
         self.value = given.get("value")  # of a public operation: computes it, `value(ops, operands..., settings...)`
         self.function: Any = None  # the public function
         self.keeps: tuple[str, ...] = given.get("keeps", ())
         self.data = bool(given.get("data", False))
+        self.number = bool(given.get("number", False))  # its result is a Python number, not NumPy's
         self.reads: tuple[str, ...] = given.get("reads", ())
         self.writes: tuple[str, ...] = given.get("writes", ())
+        self.instead: dict[str, str] = given.get("instead", {})  # setting -> what to write where it is recorded
         self.key = given.get("key", self.name)  # among all operations, where NumPy has one of the same name
         if self.value is not None:
             publish(self, given.get("public", self.name))
@@ -149,8 +163,27 @@ class Operation:
         if missing:
             raise TypeError(f"operation {self.name} lacks {', '.join(missing)}")
 
+    def on_complex(self, values: Any, recorded: Any) -> Operation | None:
+        """What this operation is on complex numbers; None where there is no rule for it."""
+        how = self.complex
+        if callable(how):
+            how = how(values, recorded)
+        if how is not True and how != "conjugated":
+            return OPERATIONS[how] if how else None
+        if how is True:
+            return self
+        if self.twin is None:
+            self.twin = copy.copy(self)
+            self.twin.pulls = tuple([r._replace(function=partial(conjugated, r.function)) for r in self.pulls])
+        return self.twin  # type: ignore[no-any-return]
+
     def __repr__(self) -> str:
         return f"<operation {self.name}>"
+
+
+def conjugated(rule: Callable[..., Any], ops: Any, g: Any, *saved: Any) -> Any:
+    """A rule that multiplies `g` by a factor, with the conjugate of the factor instead."""
+    return ops.conj(rule(ops, ops.conj(g), *saved))
 
 
 def elementwise(calls: str = "") -> Callable[[type], Any]:

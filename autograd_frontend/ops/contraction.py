@@ -1,4 +1,4 @@
-"""`np.einsum`: the subscripts are read once per form, every pullback is an einsum again."""
+"""`np.tensordot` and `np.einsum`, whose subscripts are read once per form; every pullback is one again."""
 
 from __future__ import annotations
 
@@ -7,9 +7,53 @@ import functools
 import numpy as np
 
 from .block import Like, operation
-from .linalg import STACK, A, B, U, V, kind_of
+from .linalg import STACK, A, B, U, V, as_array, kind_of
 
 BLAS_FROM = 20_000  # entries of all operands from which planning a contraction pays
+
+
+def contracted(axes, n, m):
+    """The axes of two operands that `np.tensordot(a, b, axes)` sums over, as two lists of positions."""
+    if isinstance(axes, (int, np.integer)):
+        return list(range(n - axes, n)), list(range(axes))
+    first, second = ([x] if isinstance(x, (int, np.integer)) else list(x) for x in axes)
+    return [i % n for i in first], [i % m for i in second]
+
+
+def tensordot_pull(ops, g, other, axes, mine, its, n, first):
+    """The cotangent of the operand of rank `n` whose axes `mine` meet `its` of `other`."""
+    free, rest = [i for i in range(n) if i not in mine], [i for i in range(other.ndim) if i not in its]
+    from_other = list(range(len(free), g.ndim) if first else range(len(rest)))
+    d = ops.bilinear(lambda g, other: ops.tensordot(g, other, (from_other, rest)), g, other)
+    order = free + [mine[its.index(i)] for i in sorted(its)]
+    return ops.transpose(d, [order.index(i) for i in range(n)])
+
+
+@operation("numpy.tensordot numpy.linalg.tensordot")
+class tensordot:
+    """`np.tensordot(a, b, axes=2)`: the sum over the last axes of `a` and the first of `b`, or over pairs of axes.
+    Pullback: `g` contracted with the free axes of the other operand, its axes put back in order."""
+
+    linear = True
+
+    def bind(a, b, axes=2):
+        return (a, b), {"axes": axes}
+
+    def shape(a, b, axes):
+        mine, its = contracted(axes, a.ndim, b.ndim)
+        free = [n for i, n in enumerate(a.shape) if i not in mine] + [n for i, n in enumerate(b.shape) if i not in its]
+        return Like(tuple(free), kind_of(a, b))
+
+    def pull_a(ops, g, a_like, b, axes):
+        mine, its = contracted(axes, a_like.ndim, getattr(b, "ndim", 0))
+        return tensordot_pull(ops, g, as_array(ops, b), axes, mine, its, a_like.ndim, True)
+
+    def pull_b(ops, g, a, b_like, axes):
+        its, mine = contracted(axes, getattr(a, "ndim", 0), b_like.ndim)
+        return tensordot_pull(ops, g, as_array(ops, a), axes, mine, its, b_like.ndim, False)
+
+    samples = ((STACK, B.T, {"axes": 1}), (STACK, np.cos(STACK), {"axes": 3}), (U, V, {"axes": 0}),
+               (STACK, np.cos(STACK), {"axes": ([2, 0], [-1, 0])}), (STACK, B, {"axes": (1, 0)}))  # fmt: skip
 
 
 def as_text(args):
@@ -49,6 +93,19 @@ def contract(ops, terms, operands, output):
     return ops.einsum(*given, [names[k] for k in output], optimize=big)
 
 
+def pulled(ops, g, term, others, kept):
+    """The einsum of a cotangent and other operands, exactly zero for a zero of the cotangent: where there is a NaN,
+    the others are multiplied to it one by one."""
+    d = contract(ops, [term, *[t for t, _ in others]], [g, *[x for _, x in others]], kept)
+    if not others or ops.finite(d):
+        return d
+    for i, (its, x) in enumerate(others):
+        later = set(kept).union(*[t for t, _ in others[i + 1 :]])
+        mine, term = term, "".join(dict.fromkeys(k for k in [*term, *its] if k in later))
+        g = ops.bilinear(lambda g, x, mine=mine, its=its, term=term: contract(ops, [mine, its], [g, x], term), g, x)
+    return g if term == "".join(kept) else contract(ops, [term], [g], kept)
+
+
 @operation("numpy.einsum")
 class einsum:
     """`np.einsum(subscripts, *operands)` in all its forms: explicit, implicit, ellipsis, list of labels, letters
@@ -79,7 +136,7 @@ class einsum:
         known = set(output).union(*[terms[j] for j in others])
         own = list(dict.fromkeys(mine))
         kept = [k for k in own if k in known]
-        d = contract(ops, [output, *[terms[j] for j in others]], [g, *[operands[j] for j in others]], kept)
+        d = pulled(ops, g, output, [(terms[j], operands[j]) for j in others], kept)
         if len(kept) < len(own):  # summed over in this operand alone
             sizes = dict(zip(mine, shape, strict=True))
             alone = dict(zip(kept, np.shape(d), strict=True))

@@ -49,8 +49,7 @@ class array:
     gets its part of `g`. `np.asarray(x)` of an array is the array itself, as in NumPy. Recorded values in an object
     array are refused."""
 
-    linear = True
-    views = True
+    linear = views = complex = True
 
     def bind(object=None, dtype=None, order="K", *, a=None, copy=True, subok=False, ndmin=0, like=None, device=None):
         object = a if object is None else object
@@ -91,6 +90,8 @@ class contiguous:
 class copy:
     """The same entries in memory of their own. Pullback `g`."""
 
+    complex = True
+
     def bind(a, *order, **settings):
         return (a,), {}
 
@@ -105,7 +106,7 @@ class astype:
     """The entries in another element type. Pullback: `g` in the operand's own. Integers and booleans are plain data.
     With `copy=False` an array of that type is itself."""
 
-    views = True
+    views = complex = True
 
     def bind(x, dtype, *order, **settings):
         return (x,), {}
@@ -134,9 +135,9 @@ class cast:
 
 @elementwise("numpy.real numpy.ndarray.real")
 class real:
-    """The real part of real numbers: themselves. Pullback `g`."""
+    """The real part: of real numbers themselves; of an array a view. Pullback `g`."""
 
-    views = True
+    views = complex = True
 
     def bind(val):
         return (val,), {}
@@ -145,6 +146,20 @@ class real:
         return g
 
     samples = ((np.array([0.5, 1.5]),), (1.5,))
+
+
+@elementwise("numpy.imag numpy.ndarray.imag")
+class imag:
+    """The imaginary part: of real numbers 0; of a complex array a view. Pullback `1j*g`, 0 for real numbers."""
+
+    views = True
+    complex = "imaginary_part"
+    bind = real.bind
+
+    def pull_val(ops, g):
+        return ops.zeros_like(g)
+
+    samples = ((np.array([0.5, 1.5]),),)
 
 
 @operation("numpy.ndarray.item")

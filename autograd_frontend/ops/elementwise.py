@@ -20,6 +20,9 @@ PI = (np.pi, np.longdouble("3.141592653589793238462643"))
 class exp:
     """`e**x`. Pullback `g*y`. NumPy overflows to inf, `math` raises OverflowError."""
 
+    def value(ops, x):
+        return ops.exp(x)
+
     def pull_x(ops, g, y):
         return g * y
 
@@ -58,7 +61,11 @@ class expm1:
 
 @elementwise("numpy.log math.log")
 class log:
-    """Natural logarithm. Pullback `g/x`, IEEE: at 0 NumPy's -inf has the derivative inf. `math` raises ValueError."""
+    """Natural logarithm. Pullback `g/x`, IEEE: at 0 NumPy's -inf has the derivative inf, below 0 its nan has `1/x`.
+    `math` raises ValueError."""
+
+    def value(ops, x):
+        return ops.log(x)
 
     def pull_x(ops, g, x):
         return g / x
@@ -115,10 +122,10 @@ class logaddexp:
     infinities share by halves."""
 
     def pull_a(ops, g, a, b):
-        return sigmoid_times(ops, g, ops.where(a == b, 0, a - b), ops.exp)
+        return sigmoid_times(ops, g, difference(ops, a, b), ops.exp)
 
     def pull_b(ops, g, a, b):
-        return sigmoid_times(ops, g, ops.where(a == b, 0, b - a), ops.exp)
+        return sigmoid_times(ops, g, difference(ops, b, a), ops.exp)
 
     samples = (([0.5, -1.5, 30.0], [2.0, -1.0, -5.0]), (1.5, 2.5), (2.0, [[1.0, 2.0], [0.5, -1.0]]))
 
@@ -128,26 +135,40 @@ class logaddexp2:
     """`log2(2**a + 2**b)`. Broadcasts. Pullback as `logaddexp` with powers of 2."""
 
     def pull_a(ops, g, a, b):
-        return sigmoid_times(ops, g, ops.where(a == b, 0, a - b), ops.exp2)
+        return sigmoid_times(ops, g, difference(ops, a, b), ops.exp2)
 
     def pull_b(ops, g, a, b):
-        return sigmoid_times(ops, g, ops.where(a == b, 0, b - a), ops.exp2)
+        return sigmoid_times(ops, g, difference(ops, b, a), ops.exp2)
 
     samples = (([0.5, -1.5, 20.0], [2.0, -1.0, -5.0]), (1.5, 2.5), (2.0, [[1.0, 2.0], [0.5, -1.0]]))
 
 
-def sigmoid_times(ops, g, x, exp):
-    """`g/(1 + exp(-x))` without overflow, correct as long as the product is representable: half of a small
-    exponential multiplies before, half after the rest."""
-    a = ops.where(x >= 0, x, -x)
+def difference(ops, a, b):
+    """`a - b`, of two equal infinities 0; selected only for those, so that it has a slope where `a == b`."""
+    return ops.where(ops.both(a == b, ops.invert(ops.isfinite(a))), 0, a - b)
+
+
+def magnitude(ops, x):
+    """`|x|` as a selection: its slope at 0 is that of a side, not 0, and second derivatives there are right."""
+    return ops.where(x >= 0, x, -x)
+
+
+def sigmoid_times(ops, g, x, exp, divisor=None):
+    """`g/(1 + exp(-x))/divisor` without overflow, correct as long as it is representable: half of a small exponential
+    multiplies before, half after the rest."""
+    a = magnitude(ops, x)
     w, h = exp(-a), exp(-a / 2)
-    return ops.where(x >= 0, g / (1 + w), ((g * h) / (1 + w)) * h)
+    d = 1 + w if divisor is None else (1 + w) * divisor
+    return ops.where(x >= 0, g / d, ((g * h) / d) * h)
 
 
 @elementwise("numpy.sqrt math.sqrt")
 class sqrt:
-    """Square root. Pullback `g*(1/(2*y))` for positive `x`, exactly 0 at 0, below (NumPy's value is nan there) and
-    at nan. `math` raises ValueError below 0."""
+    """Square root. Pullback `g*(1/(2*y))` for positive `x`, exactly 0 at 0, below, at nan and for `g` finite at inf.
+    Below 0 `ops.sqrt` is +0.0 (also at -0.0), NumPy nan, and `math` raises ValueError."""
+
+    def value(ops, x):
+        return ops.sqrt(ops.where(x <= 0, 0, x))
 
     def pull_x(ops, g, y):
         return ops.where(y > 0, g * (1 / (2 * y)), 0)
@@ -183,6 +204,8 @@ class ldexp:
 class conjugate:
     """The identity of real numbers, as a copy. Pullback `g`."""
 
+    complex = "conjugation"
+
     def pull_x(ops, g):
         return g
 
@@ -193,6 +216,7 @@ class conjugate:
 class conjugate_method:
     """The identity of real numbers; of an array, the array itself. Pullback `g`."""
 
+    complex = "conjugation"
     views = True
 
     def bind(x, out=None):

@@ -19,20 +19,22 @@ if TYPE_CHECKING:
 HERE = str(Path(__file__).parent.parent)
 NUMBERS = (float, int, np.number, np.bool_, Fraction, Decimal)
 
+OPERAND = "{x} = {x} if type({x}) is NDARRAY and {x}.dtype.kind in 'fiub' else GIVEN({x}, {name!r}, {x!r})"
+
 FUNCTION = """
 def {name}({parameters}):
     try:
         {operands}
         return DONE(VALUE(PLAIN, {arguments}){result})
     except (ValueError, TypeError, IndexError) as error:
-        raise LOCATED(error)
+        raise LOCATED(error, {name!r})
 
 def compute({parameters}):
     try:
         {operands}
         return VALUE(PLAIN, {arguments})
     except (ValueError, TypeError, IndexError) as error:
-        raise LOCATED(error)
+        raise LOCATED(error, {name!r})
 
 def bind({parameters}):
     return ({tuple}), {{{settings}}}
@@ -46,18 +48,21 @@ def publish(op: Operation, name: str) -> None:
     names = code.co_varnames[1 : code.co_argcount]
     operands = [x for x in names if x in (op.reads if op.data else op.operands)]
     settings = [x for x in names if x not in operands]
+    if not op.data and tuple(operands) != op.operands:
+        raise TypeError(f"operation {name}: it has pullbacks for {op.operands}, but its value takes {names}")
+    arrays = operands if op.data else [x for x in names if x in operands or x in op.reads]
     text = FUNCTION.format(
         name=name,
         parameters=", ".join(names),
         arguments=", ".join(names),
-        operands="; ".join(f"{x} = {x} if type({x}) is NDARRAY else GIVEN({x}, {name!r}, {x!r})" for x in operands)
-        or "pass",
+        operands="; ".join(OPERAND.format(x=x, name=name) for x in arrays) or "pass",
         result="[0]" if op.keeps else "",
         tuple="".join(f"{x}, " for x in operands),
         settings=", ".join(f"{x!r}: {x}" for x in settings),
     )
     space: dict[str, Any] = {
-        "VALUE": value, "PLAIN": PLAIN, "DONE": done, "GIVEN": given, "LOCATED": located, "NDARRAY": np.ndarray,
+        "VALUE": value, "PLAIN": PLAIN, "DONE": number if op.number else done, "GIVEN": given, "LOCATED": located,
+        "NDARRAY": np.ndarray,
     }  # fmt: skip
     exec(compile(text, f"{HERE}/<generated>", "exec"), space)  # noqa: S102
     function, compute, bind = space[name], space["compute"], space["bind"]
@@ -66,7 +71,8 @@ def publish(op: Operation, name: str) -> None:
     function.__doc__, function.__module__ = op.doc, "autograd_frontend.ops"
     function.operation = op
     op.function = function
-    if op.keeps:
+    bind.__qualname__ = name  # as errors call it
+    if op.keeps or op.views:
         function.compute = compute
     op.calls.append(f"autograd_frontend.ops.{name}")
     if op.bind is None and (settings or not op.elementwise):
@@ -97,8 +103,17 @@ def done(x: Any) -> Any:
     return x
 
 
-def located(error: Exception) -> Exception:
-    """An error about a call, with a note that shows the line of the call."""
+def number(x: Any) -> Any:
+    """A result that is a Python number."""
+    return x
+
+
+def located(error: Exception, operation: str) -> Exception:
+    """An error about a call, which names the operation (NumPy's do not), with a note that shows its line."""
+    kind: Any = TypeError if isinstance(error, TypeError) else type(error)
+    if not str(error).startswith(operation) and kind in (TypeError, ValueError, IndexError):
+        error = kind(f"{operation}: {str(error).strip()}")
+        error.__suppress_context__ = True
     f: Any = sys._getframe(1)
     while f is not None and f.f_code.co_filename.startswith(HERE):
         f = f.f_back
@@ -115,6 +130,13 @@ def whole(operation: str, name: str, x: Any, least: int) -> int:
     if x < least:
         raise ValueError(f"{operation}: {name} is {x}, expected at least {least}")
     return int(x)
+
+
+def real(operation: str, name: str, x: Any) -> None:
+    """A setting that is a real number, which does not decide on the type of the result."""
+    fits = x.dtype.kind in "fiub" and x.ndim == 0 if hasattr(x, "dtype") else isinstance(x, NUMBERS)
+    if not fits:
+        raise TypeError(f"{operation}: {name} is {x!r}, expected a number")
 
 
 def sizes(operation: str, name: str, x: Any, count: int, least: int) -> tuple[int, ...]:

@@ -57,7 +57,7 @@ class concatenate:
     """`np.concatenate(arrays, axis=0)`; `axis=None` joins all entries. Pullback: each its part of `g`. Linear in all
     operands together."""
 
-    linear = True
+    linear = complex = True
 
     def bind(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
         arrays = tuple(arrays)

@@ -28,6 +28,15 @@ def as_array(ops, x):
     return x if hasattr(x, "ndim") else ops.reshape(x, ())
 
 
+def multiple(ops, g, x):
+    return g * x if g else ops.zeros_like(x)
+
+
+def times_vectors(g, x):
+    """Matrices times vectors, in stacks that broadcast."""
+    return x @ g if x.ndim == 2 and g.ndim == 1 else (x @ g[..., None])[..., 0]
+
+
 A, B = np.arange(6.0).reshape(2, 3) - 2.0, np.arange(12.0).reshape(3, 4) / 5.0
 STACK = np.sin(np.arange(24.0)).reshape(2, 3, 4)
 U, V = np.array([1.0, -2.0, 0.5]), np.array([0.3, 2.0, -1.0])
@@ -52,19 +61,17 @@ class matmul:
 
     def pull_a(ops, g, b):  # a is a vector where g has one axis less than b
         if b.ndim == 1:
-            return g[..., None] * b if getattr(g, "ndim", 0) else g * b
-        if g.ndim == b.ndim - 1:
-            return b @ g if b.ndim == 2 else (b @ g[..., None])[..., 0]
-        return g @ b.mT
+            return ops.times(g[..., None], b) if getattr(g, "ndim", 0) else multiple(ops, g, b)
+        if g.ndim < b.ndim:
+            return ops.bilinear(times_vectors, g, b)
+        return ops.bilinear(lambda g, b: g @ b.mT, g, b)
 
     def pull_b(ops, g, a):
         if a.ndim == 1:
-            return a[:, None] * g[..., None, :] if getattr(g, "ndim", 0) else g * a
-        if a.ndim == 2:
-            return a.T @ g
-        if g.ndim == a.ndim - 1:  # b is a vector
-            return g.reshape(-1) @ a.reshape(-1, a.shape[-1])
-        return a.mT @ g
+            return ops.times(g[..., None, :], a[:, None]) if getattr(g, "ndim", 0) else multiple(ops, g, a)
+        if a.ndim > 2 and g.ndim < a.ndim:  # b is a vector
+            return ops.bilinear(lambda g, a: g @ a, g.reshape(-1), a.reshape(-1, a.shape[-1]))
+        return ops.bilinear(lambda g, a: a.mT @ g, g, a)
 
     samples = ((A, B), (U, V), (A, V), (U, B), (A, STACK[:, :3]), (STACK, V[:1].repeat(4)), (U, STACK), (STACK, B.T),
                (STACK[:1], STACK.mT))  # fmt: skip
@@ -89,23 +96,24 @@ class dot:
     def pull_a(ops, g, a_like, b):
         n, m = a_like.ndim, getattr(b, "ndim", 0)
         if n < 2 and m < 2 or m == 0 or n == 0:
-            return g * b
+            return ops.times(g, b)
         if m == 1:
-            return g[..., None] * b
+            return ops.times(g[..., None], b)
         if m == 2:
-            return g @ b.T if n > 1 else b @ g
-        return ops.tensordot(g, b, (list(range(n - 1, g.ndim)), [*range(m - 2), m - 1]))
+            return ops.bilinear(lambda g, b: g @ b.T if n > 1 else b @ g, g, b)
+        axes = (list(range(n - 1, g.ndim)), [*range(m - 2), m - 1])
+        return ops.bilinear(lambda g, b: ops.tensordot(g, b, axes), g, b)
 
     def pull_b(ops, g, a, b_like):
         n, m = getattr(a, "ndim", 0), b_like.ndim
         if n < 2 and m < 2 or m == 0 or n == 0:
-            return g * a
+            return ops.times(g, a)
         if n == 1 and m == 2:
-            return a[:, None] * g
-        if n == 2:
-            return ops.moveaxis(ops.tensordot(a, g, (0, 0)), 0, m - 2) if m > 2 else a.T @ g if m > 1 else g @ a
+            return ops.times(g, a[:, None])
+        if n == 2 and m < 3:
+            return ops.bilinear(lambda g, a: a.T @ g if m > 1 else g @ a, g, a)
         axes = list(range(n - 1))
-        d = ops.tensordot(a, g, (axes, axes))
+        d = ops.bilinear(lambda g, a: ops.tensordot(a, g, (axes, axes)), g, a)
         return d if m == 1 else ops.moveaxis(d, 0, m - 2)
 
     samples = ((A, B), (U, V), (2.0, V), (A, 1.5), (A, V), (U, B), (STACK, B.T), (A, STACK.mT[:, :3]), (STACK, B[0]),
@@ -128,15 +136,16 @@ class inner:
     def pull_a(ops, g, a_like, b):
         n, m = a_like.ndim, getattr(b, "ndim", 0)
         if n == 0 or m == 0 or (n == 1 and m == 1):
-            return g * b
-        return ops.tensordot(g, b, (list(range(n - 1, n + m - 2)), list(range(m - 1))))
+            return ops.times(g, b)
+        axes = (list(range(n - 1, n + m - 2)), list(range(m - 1)))
+        return ops.bilinear(lambda g, b: ops.tensordot(g, b, axes), g, b)
 
     def pull_b(ops, g, a, b_like):
         n, m = getattr(a, "ndim", 0), b_like.ndim
         if n == 0 or m == 0 or (n == 1 and m == 1):
-            return g * a
+            return ops.times(g, a)
         axes = list(range(n - 1))
-        return ops.tensordot(g, a, (axes, axes))
+        return ops.bilinear(lambda g, a: ops.tensordot(g, a, (axes, axes)), g, a)
 
     samples = ((U, V), (A, V), (U, A), (A, B.T), (2.0, A), (STACK, B.T[:, :1].repeat(4, 1)))
 
@@ -154,10 +163,10 @@ class outer:
         return Like((a.size, b.size), kind_of(a, b))
 
     def pull_a(ops, g, a_like, b):
-        return (g @ ops.reshape(b, (-1,))).reshape(a_like.shape)
+        return ops.bilinear(lambda g, b: g @ b, g, ops.reshape(b, (-1,))).reshape(a_like.shape)
 
     def pull_b(ops, g, a, b_like):
-        return (ops.reshape(a, (-1,)) @ g).reshape(b_like.shape)
+        return ops.bilinear(lambda g, a: a @ g, g, ops.reshape(a, (-1,))).reshape(b_like.shape)
 
     samples = ((U, B[0]), (A, V), (2.0, V))
 
@@ -175,10 +184,10 @@ class vdot:
         return Like((), kind_of(a, b))
 
     def pull_a(ops, g, a_like, b):
-        return ops.reshape(g * b, a_like.shape)
+        return ops.reshape(ops.times(g, b), a_like.shape)
 
     def pull_b(ops, g, a, b_like):
-        return ops.reshape(g * a, b_like.shape)
+        return ops.reshape(ops.times(g, a), b_like.shape)
 
     samples = ((U, V), (A, A.T + 1.0), (A, np.arange(6.0)))
 
@@ -196,10 +205,10 @@ class vecdot:
         return Like(np.vecdot(dummy(a), dummy(b), axis=axis).shape, kind_of(a, b))
 
     def pull_a(ops, g, b, axis):
-        return ops.expand_dims(g, axis) * b
+        return ops.times(ops.expand_dims(g, axis), b)
 
     def pull_b(ops, g, a, axis):
-        return ops.expand_dims(g, axis) * a
+        return ops.times(ops.expand_dims(g, axis), a)
 
     samples = ((U, V), (A, V), (STACK, STACK[:1] + 1.0, {"axis": -2}))
 
@@ -217,10 +226,10 @@ class matvec:
         return core(a, b, 2, 1, a.shape[-2:-1])
 
     def pull_a(ops, g, b):
-        return g[..., None] * b[..., None, :]
+        return ops.times(g[..., None], b[..., None, :])
 
     def pull_b(ops, g, a):
-        return (a.mT @ g[..., None])[..., 0]
+        return ops.bilinear(lambda g, a: times_vectors(g, a.mT), g, a)
 
     samples = ((A, V), (STACK, STACK[0, :2]))
 
@@ -238,61 +247,17 @@ class vecmat:
         return core(a, b, 1, 2, b.shape[-1:])
 
     def pull_a(ops, g, b):
-        return (b @ g[..., None])[..., 0]
+        return ops.bilinear(times_vectors, g, b)
 
     def pull_b(ops, g, a):
-        return a[..., None] * g[..., None, :]
+        return ops.times(g[..., None, :], a[..., None])
 
     samples = ((U, B), (A, STACK))
 
 
-def contracted(axes, n, m):
-    """The axes of two operands that `np.tensordot(a, b, axes)` sums over, as two lists of positions."""
-    if isinstance(axes, (int, np.integer)):
-        return list(range(n - axes, n)), list(range(axes))
-    first, second = ([x] if isinstance(x, (int, np.integer)) else list(x) for x in axes)
-    return [i % n for i in first], [i % m for i in second]
-
-
-def tensordot_pull(ops, g, other, axes, mine, its, n, first):
-    """The cotangent of the operand of rank `n` whose axes `mine` meet `its` of `other`."""
-    free, rest = [i for i in range(n) if i not in mine], [i for i in range(other.ndim) if i not in its]
-    from_other = list(range(len(free), g.ndim) if first else range(len(rest)))
-    d = ops.tensordot(g, other, (from_other, rest))
-    order = free + [mine[its.index(i)] for i in sorted(its)]
-    return ops.transpose(d, [order.index(i) for i in range(n)])
-
-
-@operation("numpy.tensordot numpy.linalg.tensordot")
-class tensordot:
-    """`np.tensordot(a, b, axes=2)`: the sum over the last axes of `a` and the first of `b`, or over pairs of axes.
-    Pullback: `g` contracted with the free axes of the other operand, its axes put back in order."""
-
-    linear = True
-
-    def bind(a, b, axes=2):
-        return (a, b), {"axes": axes}
-
-    def shape(a, b, axes):
-        mine, its = contracted(axes, a.ndim, b.ndim)
-        free = [n for i, n in enumerate(a.shape) if i not in mine] + [n for i, n in enumerate(b.shape) if i not in its]
-        return Like(tuple(free), kind_of(a, b))
-
-    def pull_a(ops, g, a_like, b, axes):
-        mine, its = contracted(axes, a_like.ndim, getattr(b, "ndim", 0))
-        return tensordot_pull(ops, g, as_array(ops, b), axes, mine, its, a_like.ndim, True)
-
-    def pull_b(ops, g, a, b_like, axes):
-        its, mine = contracted(axes, getattr(a, "ndim", 0), b_like.ndim)
-        return tensordot_pull(ops, g, as_array(ops, a), axes, mine, its, b_like.ndim, False)
-
-    samples = ((STACK, B.T, {"axes": 1}), (STACK, np.cos(STACK), {"axes": 3}), (U, V, {"axes": 0}),
-               (STACK, np.cos(STACK), {"axes": ([2, 0], [-1, 0])}), (STACK, B, {"axes": (1, 0)}))  # fmt: skip
-
-
-def cross_product(ops, a, b):
-    """The cross product of 3-vectors along the last axis."""
-    return a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]]
+def cross_product(ops, g, v):
+    """The cross product of 3-vectors along the last axis, of a cotangent first."""
+    return ops.times(g[..., [1, 2, 0]], v[..., [2, 0, 1]]) - ops.times(g[..., [2, 0, 1]], v[..., [1, 2, 0]])
 
 
 def cross_pull(ops, g, other, like, axis, first):
@@ -303,7 +268,7 @@ def cross_pull(ops, g, other, like, axis, first):
     v = ops.moveaxis(other, its, -1)
     if v.shape[-1] == 2:
         v = ops.concatenate([v, 0 * v[..., :1]], -1)
-    d = cross_product(ops, v, g) if first else cross_product(ops, g, v)
+    d = -cross_product(ops, g, v) if first else cross_product(ops, g, v)
     d = d[..., : like.shape[mine]]
     # axes that broadcasting added come first, so a position has to be counted from the end
     return ops.moveaxis(d, -1, mine - like.ndim if mine >= 0 else mine)
@@ -355,13 +320,15 @@ class kron:
     def pull_a(ops, g, a_like, b):
         b = as_array(ops, b)
         both, _, inner = kron_axes(a_like, b)
-        d = ops.tensordot(ops.reshape(g, both), ops.reshape(b, both[1::2]), (inner, list(range(len(inner)))))
+        axes = (inner, list(range(len(inner))))
+        d = ops.bilinear(lambda g, b: ops.tensordot(g, b, axes), ops.reshape(g, both), ops.reshape(b, both[1::2]))
         return d.reshape(a_like.shape)
 
     def pull_b(ops, g, a, b_like):
         a = as_array(ops, a)
         both, outside, _ = kron_axes(a, b_like)
-        d = ops.tensordot(ops.reshape(g, both), ops.reshape(a, both[::2]), (outside, list(range(len(outside)))))
+        axes = (outside, list(range(len(outside))))
+        d = ops.bilinear(lambda g, a: ops.tensordot(g, a, axes), ops.reshape(g, both), ops.reshape(a, both[::2]))
         return d.reshape(b_like.shape)
 
     samples = ((A, B), (U, V), (U, A), (STACK[:, :2], A), (2.0, A))
@@ -385,10 +352,10 @@ class multi_dot:
         rows, columns = first.shape[0] if first.ndim > 1 else 1, last.shape[-1] if last.ndim > 1 else 1
         d = ops.reshape(g, (rows, columns))
         for j, x in enumerate(operands[:i]):
-            d = (x[:, None] if j == 0 and x.ndim == 1 else x.T) @ d
+            d = ops.bilinear(lambda d, x: x @ d, d, x[:, None] if j == 0 and x.ndim == 1 else x.T)
         for j in range(len(operands) - 1, i, -1):
             x = operands[j]
-            d = d @ (x[None] if x.ndim == 1 else x.T)
+            d = ops.bilinear(lambda d, x: d @ x, d, x[None] if x.ndim == 1 else x.T)
         return d.reshape(operands[i].shape)
 
     samples = (([A, B],), ([U, B, B.T, V],), ([A, B, np.cos(B.T)],))

@@ -17,6 +17,11 @@ def positions(shape):
     return np.arange(n).reshape(shape)
 
 
+def untaken(ops, g, shape, indices, axis, mode="raise"):
+    """Zeros to which `g` is added at what `np.take` takes."""
+    return ops.scatter(g, np.take(positions(shape), indices, axis, mode=mode), shape)
+
+
 @operation("numpy.diagonal numpy.ndarray.diagonal")
 class diagonal:
     """`np.diagonal(x, offset=0, axis1=0, axis2=1)`: a read-only view, the diagonal the last axis. Pullback: zeros
@@ -124,7 +129,7 @@ class take:
         return Like(np.take(dummy(x), indices, axis, mode=mode).shape, x.dtype)
 
     def pull_x(ops, g, x_like, indices, axis, mode):
-        return ops.scatter(g, np.take(positions(x_like.shape), indices, axis, mode=mode), x_like.shape)
+        return untaken(ops, g, x_like.shape, indices, axis, mode)
 
     samples = ((A, [0, 0, 5]), (A, 1), (A, np.array([[2, 0], [0, 1]]), 1), (STACK, -1, {"axis": 2}),
                (A, [5, -1], {"axis": 0, "mode": "wrap"}), (A, [9, -3], {"mode": "clip"}))  # fmt: skip

@@ -4,23 +4,55 @@ from __future__ import annotations
 
 import numpy as np
 
-from .block import Like, operation
-from .interface import ranked, shaped
+from .block import Like, like, operation
+from .interface import ranked, real, shaped
 
 
-def normalized(ops, x, epsilon, axis):
-    """`x` centred (twice: the first mean is rounded) and divided by its deviation along `axis`; and the inverse deviation."""
-    n = x.shape[axis]
-    centred = x - ops.sum(x, axis=axis, keepdims=True) / n
-    centred = centred - ops.sum(centred, axis=axis, keepdims=True) / n
-    r = 1 / ops.sqrt(ops.sum(centred * centred, axis=axis, keepdims=True) / n + epsilon)
-    return centred * r, r
+def checked(name, x, gamma, beta, axis, means, epsilon):
+    """Refuses what cannot be normalized; `axis` is the one that `gamma` and `beta` go along."""
+    if 0 in x.shape:
+        raise ValueError(f"{name}: x has shape {x.shape}, expected at least one entry along every axis")
+    shaped(name, "gamma", gamma, (x.shape[axis],), means)
+    shaped(name, "beta", beta, (x.shape[axis],), means)
+    real(name, "epsilon", epsilon)
 
 
-def back(ops, q, xh, r, axis):
-    """The cotangent of the data (and, the matrix being symmetric, its tangent) for that of the normalized data."""
-    n = xh.shape[axis]
-    return r * (q - ops.sum(q, axis=axis, keepdims=True) / n - xh * (ops.sum(q * xh, axis=axis, keepdims=True) / n))
+def normalized(ops, x, epsilon):
+    """The rows of `x` centred (twice: the first mean is rounded) and divided by their deviations; and the inverses of
+    these. A mean of squares is never negative."""
+    n = x.shape[-1]
+    x = x - ops.row_sums(x) / n
+    x -= ops.row_sums(x) / n
+    r = 1 / ops.sqrt(ops.row_dots(x, x) / n + ops.beside(epsilon, x))
+    x *= r
+    return x, r
+
+
+def affine(xh, gamma, beta):
+    """`xh*gamma + beta` with one temporary, where the types allow it."""
+    y = xh * gamma
+    if y.dtype != np.result_type(y, beta):
+        return y + beta
+    y += beta
+    return y
+
+
+def back(ops, q, xh):
+    """`q - mean(q) - xh*mean(q*xh)`: times the inverse deviation, the cotangent of the data for that of the normalized
+    data, and (the matrix being symmetric) the tangent of the normalized data for that of the data."""
+    n = xh.shape[-1]
+    d = xh * -(ops.row_dots(q, xh) / n)
+    d -= ops.row_sums(q) / n
+    d += q
+    return d
+
+
+def shape(x, gamma, beta, epsilon):
+    dtype = np.result_type(x.dtype, gamma.dtype, beta.dtype)
+    return Like(x.shape, dtype if dtype.kind == "f" else np.dtype(float))
+
+
+GAMMA, BETA = np.array([1.0, 0.5, -2.0, 1.5]), np.array([0.1, -0.2, 0.3, 0.0])
 
 
 @operation()
@@ -29,33 +61,31 @@ class layer_norm:
     divided by `sqrt(variance + epsilon)` (the variance divides by d), times `gamma`, plus `beta`. A constant row gives
     `beta`. With `xh` the normalized row, `r` the inverse deviation and `q = g*gamma`, pullback
     `r*(q - mean(q) - xh*mean(q*xh))`, `sum(g*xh)`, `sum(g)`. No rows or no columns, or another shape of `gamma` or
-    `beta`: ValueError."""
+    `beta`: ValueError. An `epsilon` that is no number: TypeError."""
 
     keeps = ("xh", "r")
 
     def value(ops, x, gamma, beta, epsilon=1e-5):
         ranked("layer_norm", "x", x, 2, "[rows, columns]")
-        if 0 in x.shape:
-            raise ValueError(f"layer_norm: x has shape {x.shape}, expected at least one row and one column")
-        shaped("layer_norm", "gamma", gamma, x.shape[1:], "one entry for each column of x")
-        shaped("layer_norm", "beta", beta, x.shape[1:], "one entry for each column of x")
-        xh, r = normalized(ops, x, epsilon, 1)
-        return xh * gamma + beta, xh, r
+        checked("layer_norm", x, gamma, beta, 1, "one entry for each column of x", epsilon)
+        xh, r = normalized(ops, ops.floating(x), epsilon)
+        return affine(xh, gamma, beta), xh, r
 
-    def shape(x, gamma, beta, epsilon):
-        return Like(x.shape, np.result_type(x.dtype, gamma.dtype, beta.dtype))
+    shape = shape
 
     def pull_x(ops, g, gamma, xh, r):
-        return back(ops, g * gamma, xh, r, 1)
+        q = r * gamma
+        q *= g
+        return back(ops, q, xh)
 
     def pull_gamma(ops, g, xh):
-        return ops.sum(g * xh, axis=0)
+        return ops.einsum("ij,ij->j", g, xh)
 
     def pull_beta(ops, g):
         return ops.sum(g, axis=0)
 
     def push_x(ops, t, gamma, xh, r):
-        return back(ops, t, xh, r, 1) * gamma
+        return back(ops, t * r, xh) * gamma
 
     def push_gamma(ops, t, xh):
         return xh * t
@@ -64,8 +94,51 @@ class layer_norm:
         return ops.broadcast_to(t, y_like.shape)
 
     samples = (
-        (
-            np.array([[0.5, -1.0, 2.0, 0.3], [1.5, 0.2, -0.7, 1.1], [3.0, 3.5, -2.0, 0.1]]),
-            np.array([1.0, 0.5, -2.0, 1.5]), np.array([0.1, -0.2, 0.3, 0.0]),
-        ),
-    )  # fmt: skip
+        (np.array([[0.5, -1.0, 2.0, 0.3], [1.5, 0.2, -0.7, 1.1], [3.0, 3.5, -2.0, 0.1]]), GAMMA, BETA),
+        (np.array([[1.0, 2.0, -1.5, 0.0]]), GAMMA, BETA, {"epsilon": 0.1}),
+        (np.array([[0.5], [2.0]]), GAMMA[:1], BETA[:1]),
+    )
+
+
+@operation()
+class batch_norm:
+    """`batch_norm(x, gamma, beta, epsilon=1e-5)`: `[c, *spatial]`, `[c]`, `[c]` -> shape of `x`. Every channel minus its
+    mean over all positions, divided by `sqrt(variance + epsilon)` (the variance divides by their number), times `gamma`,
+    plus `beta`; one position gives `beta`. This sample only: no running statistics. Pullback as of `layer_norm`, the
+    sums over the positions. An extent of 0, or another shape of `gamma` or `beta`: ValueError. An `epsilon` that is no
+    number: TypeError."""
+
+    keeps = ("xh", "r")
+
+    def value(ops, x, gamma, beta, epsilon=1e-5):
+        if not like(x).shape:
+            raise ValueError("batch_norm: x is a scalar, expected [channels, ...]")
+        checked("batch_norm", x, gamma, beta, 0, "one entry for each channel of x", epsilon)
+        xh, r = normalized(ops, ops.reshape(ops.floating(x), (x.shape[0], -1)), epsilon)
+        return ops.reshape(affine(xh, gamma[:, None], beta[:, None]), x.shape), xh, r
+
+    shape = shape
+
+    def pull_x(ops, g, gamma, xh, r):
+        return ops.reshape(back(ops, ops.reshape(g, xh.shape) * (r * gamma[:, None]), xh), g.shape)
+
+    def pull_gamma(ops, g, xh):
+        return ops.row_dots(ops.reshape(g, xh.shape), xh)[:, 0]
+
+    def pull_beta(ops, g, xh):
+        return ops.row_sums(ops.reshape(g, xh.shape))[:, 0]
+
+    def push_x(ops, t, gamma, xh, r):
+        return ops.reshape(back(ops, ops.reshape(t, xh.shape) * r, xh) * gamma[:, None], t.shape)
+
+    def push_gamma(ops, t, xh, y_like):
+        return ops.reshape(xh * t[:, None], y_like.shape)
+
+    def push_beta(ops, t, xh, y_like):
+        return ops.reshape(ops.broadcast_to(t[:, None], xh.shape), y_like.shape)
+
+    samples = (
+        (np.array([[0.5, -1.0, 2.0, 0.3], [1.5, 0.2, -0.7, 1.1]]), GAMMA[:2], BETA[:2]),
+        (np.array([[[0.5, -1.0], [2.0, 0.3]], [[1.5, 0.2], [-0.7, 1.1]]]), GAMMA[1:3], BETA[1:3], {"epsilon": 0.1}),
+        (np.array([0.5, 2.0]), GAMMA[:2], BETA[:2]),
+    )

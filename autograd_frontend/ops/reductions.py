@@ -60,6 +60,7 @@ class sum_:
     """Sum of the entries. Pullback: `g` in every entry that was added, 0 elsewhere. `initial` may be recorded.
     No entries: 0.0."""
 
+    complex = True
     bind, shape = add_bind, reduced
     pull_a, pull_initial, push_a, push_initial = add_pull, add_pull_initial, add_push, add_push_initial
     samples = (*SAMPLES, *MASKED, (MATRIX, {"axis": 1, "initial": 2.0}))
@@ -69,6 +70,7 @@ class sum_:
 class add_reduce:
     """`np.add.reduce`: `np.sum` along the first axis unless told otherwise."""
 
+    complex = True
     bind, shape = reduce_bind, reduced
     pull_a, pull_initial, push_a, push_initial = add_pull, add_pull_initial, add_push, add_push_initial
     samples = (*SAMPLES, (CUBE, {"axis": None}), *MASKED)
@@ -133,6 +135,7 @@ def mean_push(ops, t, a_like, axis, keepdims, where):
 class mean:
     """Arithmetic mean. Pullback: `g/n` in every entry counted. No entries: nan with NumPy's warning."""
 
+    complex = True
     bind, shape, pull_a, push_a = mean_bind, reduced, mean_pull, mean_push
     samples = (*SAMPLES, *MASKED)
 

@@ -10,6 +10,7 @@ import operator
 import numpy as np
 
 from .block import Like, composed, elementwise, operation
+from .interface import real
 
 PAIRS = (([0.5, 1.5, -2.0], [2.0, -1.5, 0.5]), (1.5, 2.5), (2.0, [[1.0, 3.0], [0.5, -1.0]]))
 
@@ -28,7 +29,13 @@ def second_share(ops, g, more, less):
 
 @elementwise("numpy.maximum")
 class maximum:
-    """The larger entry. Broadcasts. Pullback `g` to the larger; a tie, or nan on a side, gives half to each."""
+    """The larger entry, nan beside a nan. Broadcasts. Pullback `g` to the larger, exactly 0 to the other; a tie (also
+    of 0.0 with -0.0), or nan on a side, gives half to each. Shapes that do not broadcast: ValueError."""
+
+    public = "max"
+
+    def value(ops, a, b):
+        return ops.maximum(a, b)
 
     def pull_a(ops, g, a, b):
         return first_share(ops, g, a > b, b > a)
@@ -42,7 +49,13 @@ class maximum:
 
 @elementwise("numpy.minimum")
 class minimum:
-    """The smaller entry. Broadcasts. Pullback as `maximum`."""
+    """The smaller entry, nan beside a nan. Broadcasts. Pullback as of the larger. Shapes that do not broadcast:
+    ValueError."""
+
+    public = "min"
+
+    def value(ops, a, b):
+        return ops.minimum(a, b)
 
     def pull_a(ops, g, a, b):
         return first_share(ops, g, b > a, a > b)
@@ -122,6 +135,31 @@ class clip:
     )
 
 
+@elementwise()
+class clamp:
+    """`minimum(maximum(x, lo), hi)` for plain numbers `lo` and `hi`, in the element type of `x`. `lo > hi` gives `hi`
+    everywhere; nan stays. Pullback `g` strictly between the bounds, exactly 0 at and beyond them and at nan. A bound
+    that is no number: TypeError."""
+
+    instead = dict.fromkeys(("lo", "hi"), "ops.min(ops.max(x, lo), hi)")
+
+    def value(ops, x, lo, hi):
+        real("clamp", "lo", lo)
+        real("clamp", "hi", hi)
+        return ops.minimum(ops.maximum(x, ops.beside(lo, x)), ops.beside(hi, x))
+
+    def pull_x(ops, g, x, lo, hi):
+        return ops.where(ops.both(x > ops.beside(lo, x), x < ops.beside(hi, x)), g, 0)
+
+    strict = False
+    samples = (
+        ([0.5, 1.5, -2.0, 0.1], {"lo": -1.0, "hi": 1.0}),
+        (0.5, {"lo": -1.0, "hi": np.float64(1.0)}),
+        ([[0.5], [1.5]], {"lo": -np.inf, "hi": 1}),
+        ([0.5, 1.5, -2.0], {"lo": 1.0, "hi": -1.0}),
+    )
+
+
 def below(ops, g, x, low, high):
     """What `minimum(maximum(x, low), high)` hands to its inner `maximum`."""
     if high is None:
@@ -134,6 +172,8 @@ def below(ops, g, x, low, high):
 class where:
     """`where(condition, x, y)`: entries of `x` where the condition holds, else of `y`. Broadcasts. Pullback `g` where
     chosen, exactly 0 elsewhere; the condition is plain. `where(condition)` alone is plain data."""
+
+    complex = True
 
     def bind(condition, /, *choices):
         return (condition, *choices), {}

@@ -32,7 +32,7 @@ class reshape:
     """`np.reshape(x, shape, order="C")`, `x.reshape(...)`: a view where NumPy makes one, else a copy. Pullback: `g`
     in the shape of `x`. Another number of entries is a ValueError."""
 
-    views = linear = True
+    views = linear = complex = True
 
     def bind(a, /, *shape, order="C", copy=None, **named):
         if shape and isinstance(shape[-1], str):
@@ -54,7 +54,7 @@ class ravel:
     """`np.ravel(x, order="C")`: all entries along one axis; a view of a contiguous array. Pullback: `g` in the shape
     of `x`."""
 
-    views = linear = True
+    views = linear = complex = True
 
     def bind(a, order="C"):
         return (a,), {"order": order_of(a, order)}
@@ -72,7 +72,7 @@ class ravel:
 class flatten:
     """`x.flatten(order="C")`: all entries along one axis, always a copy. Pullback: `g` in the shape of `x`."""
 
-    linear = True
+    linear = complex = True
 
     def bind(a, order="C"):
         return (a,), {"order": order_of(a, order)}
@@ -91,7 +91,7 @@ class transpose:
     """`np.transpose(x, axes=None)`, `x.transpose(...)`: a view with its axes reversed or in the order `axes`.
     Pullback: the inverse permutation."""
 
-    views = linear = True
+    views = linear = complex = True
 
     def bind(a, *given, axes=None):
         if given:
@@ -111,7 +111,7 @@ class transpose:
 class T:
     """`x.T`: a view with the axes reversed. Pullback `g.T`."""
 
-    views = linear = True
+    views = linear = complex = True
 
     def bind(a):
         return (a,), {}
@@ -129,7 +129,7 @@ class T:
 class mT:
     """`x.mT`: a view with the last two axes swapped. Pullback `g.mT`."""
 
-    views = linear = True
+    views = linear = complex = True
 
     def bind(a):
         return (a,), {}
@@ -147,7 +147,7 @@ class mT:
 class swapaxes:
     """`np.swapaxes(x, axis1, axis2)`, a view. Pullback: the same swap."""
 
-    views = linear = True
+    views = linear = complex = True
 
     def bind(a, axis1, axis2):
         return (a,), {"axis1": axis1, "axis2": axis2}
@@ -165,7 +165,7 @@ class swapaxes:
 class moveaxis:
     """`np.moveaxis(x, source, destination)`, a view. Pullback: the axes moved back."""
 
-    views = linear = True
+    views = linear = complex = True
 
     def bind(a, source, destination):
         return (a,), {"source": source, "destination": destination}
@@ -183,7 +183,7 @@ class moveaxis:
 class rollaxis:
     """`np.rollaxis(x, axis, start=0)`: a view with the axis before the one that was at `start`. Pullback: back."""
 
-    views = linear = True
+    views = linear = complex = True
 
     def bind(a, axis, start=0):
         return (a,), {"axis": axis, "start": start}
@@ -202,7 +202,7 @@ class rollaxis:
 class expand_dims:
     """`np.expand_dims(x, axis)`: a view with axes of extent 1 added. Pullback: `g` without them."""
 
-    views = linear = True
+    views = linear = complex = True
 
     def bind(a, axis):
         return (a,), {"axis": axis}
@@ -220,7 +220,7 @@ class expand_dims:
 class squeeze:
     """`np.squeeze(x, axis=None)`: a view without axes of extent 1. Pullback: `g` in the shape of `x`."""
 
-    views = linear = True
+    views = linear = complex = True
 
     def bind(a, axis=None):
         return (a,), {"axis": axis}
@@ -239,7 +239,7 @@ class broadcast_to:
     """`np.broadcast_to(x, shape)`: entries repeated without a copy. Pullback: `g` summed over what was stretched.
     While the result is in use, a write into `x` is refused."""
 
-    views = linear = True
+    views = linear = complex = True
 
     def bind(array, shape, subok=False):
         return (array,), {"shape": shape}
@@ -257,7 +257,7 @@ class broadcast_to:
 class flip:
     """`np.flip(x, axis=None)`: a view with the axes (all of them) backwards. Pullback: the same."""
 
-    views = linear = True
+    views = linear = complex = True
 
     def bind(m, axis=None):
         return (m,), {"axis": axis}
@@ -275,7 +275,7 @@ class flip:
 class fliplr:
     """`np.fliplr(x)`: a view with the second axis backwards. Pullback: the same."""
 
-    views = linear = True
+    views = linear = complex = True
 
     def bind(m):
         return (m,), {}
@@ -293,7 +293,7 @@ class fliplr:
 class flipud:
     """`np.flipud(x)`: a view with the first axis backwards. Pullback: the same."""
 
-    views = linear = True
+    views = linear = complex = True
 
     def bind(m):
         return (m,), {}
@@ -311,7 +311,7 @@ class flipud:
 class rot90:
     """`np.rot90(x, k=1, axes=(0, 1))`: a view turned `k` times by 90 degrees. Pullback: turned back."""
 
-    views = linear = True
+    views = linear = complex = True
 
     def bind(m, k=1, axes=(0, 1)):
         return (m,), {"k": k, "axes": axes}
@@ -329,7 +329,7 @@ class rot90:
 class view:
     """`x.view()`, the same entries in the same memory; as another type it reinterprets bits and has no derivative."""
 
-    views = linear = True
+    views = linear = complex = True
 
     def bind(a, dtype=None, type=None):
         if dtype is not None or type is not None:

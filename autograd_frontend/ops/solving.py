@@ -253,7 +253,7 @@ class eigh_vectors:
         w, v = results
         m = v.mT @ g
         m = m - m.mT
-        s = ops.where(m == 0, 0 * m, m * gaps(w)) / 2
+        s = ops.times(m, gaps(w)) / 2
         return folded(ops, v @ s @ v.mT, upper)
 
     def push_x(ops, t, results, upper):

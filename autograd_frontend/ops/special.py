@@ -87,19 +87,6 @@ def digamma(ops, x):
     return ops.where(low, ops.where(r == 0, pole, total - pi / ops.tan(pi * ops.where(r == 0, 0.5, r))), total)
 
 
-@elementwise("scipy.special.expit")
-class expit:
-    """Logistic sigmoid. Pullback `((g*h)/(1 + w)**2)*h` with `w = exp(-|x|)`, `h = exp(-|x|/2)`: `y*(1 - y)` is 0 from
-    37 on."""
-
-    def pull_x(ops, g, x):
-        a = ops.abs(x)
-        w, h = ops.exp(-a), ops.exp(-a / 2)
-        return ((g * h) / (1 + w) ** 2) * h
-
-    samples = (*span(-5.0, 5.0), ([-40.0, 40.0],))
-
-
 @elementwise("scipy.special.log_expit")
 class log_expit:
     """`log(expit(x))`. Pullback `g*expit(-x)`."""

@@ -1,10 +1,10 @@
-"""Variances, norms, and the softmax family."""
+"""Variances and covariances."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .axes import count, divided, mask, masked, present, reduced, rows, unrows, widened
+from .axes import count, divided, mask, masked, present, reduced, widened
 from .block import Like, like, operation
 from .reductions import CUBE, MASKED, MATRIX, SAMPLES, VECTOR
 
@@ -159,99 +159,3 @@ def centred(ops, m, rowvar):
     """Variables in rows, minus their means."""
     x = ops.reshape(m, (1, -1)) if m.ndim < 2 else m if rowvar else m.T
     return x - divided(ops.total(x, axis=1, keepdims=True), x.shape[1])
-
-
-# softmax family
-
-
-def even(ops, x, axis):
-    """exp of the distance from the largest entry, over its sum: for inf or nothing but -inf, nan."""
-    e = ops.exp(x - ops.largest(x, axis=axis, keepdims=True))
-    return e / ops.total(e, axis=axis, keepdims=True)
-
-
-@operation("scipy.special.logsumexp")
-class logsumexp:
-    """`log(sum(b*exp(a)))`. Pullback `g*softmax(a)`, with weights `g*b*exp(a)/sum(b*exp(a))`; weights
-    `g*exp(a)/sum(b*exp(a))`. Rows with +inf, or of only -inf: nan. `return_sign=True` is refused."""
-
-    def bind(a, axis=None, b=None, keepdims=False, return_sign=False):
-        if return_sign:
-            raise TypeError("return_sign=True")
-        return (a, b), {"axis": axis, "keepdims": keepdims}
-
-    def shape(a, b, axis, keepdims):
-        shape = np.broadcast_shapes(a.shape, b.shape)
-        dtype = np.result_type(a.dtype or float, b.dtype) if b.dtype else a.dtype
-        return reduced(Like(shape, dtype), axis=axis, keepdims=keepdims)
-
-    def pull_a(ops, g, a, b, axis, keepdims):
-        return ops.times(widened(ops, g, axis, keepdims), slope_of_logsumexp(ops, a, b, axis))
-
-    def pull_b(ops, g, a, b, axis, keepdims):
-        return ops.times(widened(ops, g, axis, keepdims), slope_of_logsumexp(ops, a, b, axis, False))
-
-    def push_a(ops, t, a, b, axis, keepdims):
-        return ops.total(t * slope_of_logsumexp(ops, a, b, axis), axis=axis, keepdims=keepdims)
-
-    def push_b(ops, t, a, b, axis, keepdims):
-        return ops.total(t * slope_of_logsumexp(ops, a, b, axis, False), axis=axis, keepdims=keepdims)
-
-    samples = (*SAMPLES, (MATRIX, 1, np.array([1.0, 2.0, 0.5])), (VECTOR, None, 2.5))
-
-
-def slope_of_logsumexp(ops, a, b, axis, of_a=True):
-    a = ops.asarray(a)
-    if b is None:
-        return even(ops, a, axis)
-    b = ops.asarray(b)
-    top = ops.largest(ops.where(b == 0, -np.inf, a), axis=axis, keepdims=True)
-    e = ops.exp(a - top)
-    weighted = ops.where(ops.asarray(b == 0), 0, b * e)
-    return (weighted if of_a else e) / ops.total(weighted, axis=axis, keepdims=True)
-
-
-def rowwise_bind(x, axis=None):
-    return (x,), {"axis": axis}
-
-
-def same(x, axis):
-    return Like(x.shape, x.dtype or np.dtype(float))
-
-
-def softmax_pull(ops, g, y, axis):
-    d = ops.times(g, y)
-    return d - y * ops.total(d, axis=axis, keepdims=True)
-
-
-@operation("scipy.special.softmax")
-class softmax:
-    """`exp(x)/sum(exp(x))` over the axes (all of them for None). Pullback `y*(g - sum(g*y))`."""
-
-    bind, shape = rowwise_bind, same
-    pull_x = softmax_pull
-    push_x = softmax_pull
-    samples = ((VECTOR,), (MATRIX, 1), (MATRIX, {"axis": 0}), (CUBE, (0, 2)))
-
-
-def other_sum(ops, x, axis):
-    """For every entry the sum of the others."""
-    return unrows(ops, ops.others(ops.total, rows(ops, x, axis)), ops.asarray(x), axis)
-
-
-@operation("scipy.special.log_softmax")
-class log_softmax:
-    """Logarithm of softmax `p`. Pullback `g*c - p*(sum of the other g)`, where `c` is `1 - p`, summed so
-    that nothing cancels where one entry has nearly all the weight."""
-
-    bind, shape = rowwise_bind, same
-
-    def pull_x(ops, g, x, axis):
-        p = even(ops, x, axis)
-        return ops.times(g, other_sum(ops, p, axis)) - ops.times(other_sum(ops, g, axis), p)
-
-    def push_x(ops, t, x, axis):
-        p = even(ops, x, axis)
-        return t * other_sum(ops, p, axis) - other_sum(ops, p * t, axis)
-
-    samples = ((VECTOR,), (MATRIX, 1), (MATRIX, {"axis": 0}), (CUBE, (0, 2)))

@@ -8,12 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from .block import Like, elementwise, operation, span
-from .elementwise import PI
+from .elementwise import PI, magnitude
 
 
 @elementwise("numpy.sin math.sin")
 class sin:
     """Sine, radians. Pullback `g*cos(x)`. `math` raises ValueError at infinity, NumPy gives nan."""
+
+    def value(ops, x):
+        return ops.sin(x)
 
     def pull_x(ops, g, x):
         return g * ops.cos(x)
@@ -23,7 +26,10 @@ class sin:
 
 @elementwise("numpy.cos math.cos")
 class cos:
-    """Cosine, radians. Pullback `g*(-sin(x))`."""
+    """Cosine, radians. Pullback `g*(-sin(x))`. `math` raises ValueError at infinity, NumPy gives nan."""
+
+    def value(ops, x):
+        return ops.cos(x)
 
     def pull_x(ops, g, x):
         return g * -ops.sin(x)
@@ -164,8 +170,11 @@ class tanh:
     """Hyperbolic tangent. Pullback `(g*s)*s` with `s = 2*w/(1 + w*w)`, `w = exp(-|x|)`, the hyperbolic secant:
     `1 - y*y` is 0 from 20 on."""
 
+    def value(ops, x):
+        return ops.tanh(x)
+
     def pull_x(ops, g, x):
-        w = ops.exp(-ops.abs(x))
+        w = ops.exp(-magnitude(ops, x))
         s = 2 * w / (1 + w * w)
         return (g * s) * s
 

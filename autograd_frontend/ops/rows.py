@@ -1,0 +1,204 @@
+"""The softmax family. What is computed here runs along rows: the last axis, where `rows` brings the axes of a call."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .axes import reduced, rows, unrows, widened
+from .block import Like, operation
+from .reductions import CUBE, MATRIX, SAMPLES, VECTOR
+
+
+def even(ops, x):
+    """Softmax of every row; NaN for one with a NaN or +inf, or of only -inf."""
+    if not x.size:
+        return ops.copy(x)
+    e = x - ops.largest(x, axis=-1, keepdims=True)
+    ops.exp(e, out=e)
+    e /= ops.row_sums(e)
+    return e
+
+
+def softmax_pull(ops, g, y):
+    if not ops.finite(y):
+        d = ops.times(g, y)
+        return d - ops.times(ops.total(d, axis=-1, keepdims=True), y)
+    d = g - ops.row_dots(g, y)
+    d *= y
+    return d
+
+
+def logs(ops, x):
+    """Log-softmax of every row; and what its derivative needs: where the largest entry is, the weights of the others
+    when it weighs 1 (its own left out, 0), and their sum."""
+    if not x.size:
+        return ops.copy(x), x, x, ()
+    largest = ops.argmax(x, axis=-1)
+    at = (*ops.indices(largest.shape), largest)
+    y = x - ops.reshape(x[at], (*largest.shape, 1))
+    e = ops.exp(y)
+    e[at] = y[at]  # 0, but NaN beside +inf or where all are -inf, and then the whole row is
+    rest = ops.row_sums(e)
+    y -= ops.log1p(rest)
+    return y, e, rest, at
+
+
+def without(ops, x, at):
+    """Sums of rows, and the entries `at` that were left out of them."""
+    x, left_out = ops.copy(x), x[at]
+    x[at] = 0
+    s = ops.row_sums(x)
+    return s, ops.reshape(left_out, s.shape)
+
+
+def logs_pull(ops, g, e, rest, at):
+    """`g*(1 - p) - p*(sum of the other g)`, `p` being softmax. Only for the largest entry is `1 - p` below 1/2, and then
+    `rest/(1 + rest)` has all its digits; for the others the sum of every g is just as accurate."""
+    if not g.size:
+        return g
+    others, top = without(ops, g, at)
+    total = 1 + rest
+    d = e * -((others + top) / total)
+    d += g
+    d[at] = ops.reshape(top * (rest / total) - others / total, at[-1].shape)
+    return d
+
+
+def logs_push(ops, t, e, rest, at):
+    """`t - sum(p*t)`, for the largest entry as in the pullback."""
+    if not t.size:
+        return t
+    top, total = ops.reshape(t[at], rest.shape), 1 + rest
+    others = ops.row_dots(e, t)
+    d = t - (others + top) / total
+    d[at] = ops.reshape(top * (rest / total) - others / total, at[-1].shape)
+    return d
+
+
+def floats(x, axis=-1):
+    """The shape rule: as the operand, integers as float64."""
+    return Like(x.shape, x.dtype if getattr(x.dtype, "kind", "") == "f" else np.dtype(float))
+
+
+LAST = ((VECTOR,), (MATRIX,), (CUBE,), (0.7,), (np.array([[50.0, 0.0], [-1.0, 0.5]]),))
+
+
+@operation()
+class softmax_last:
+    """`exp(x)/sum(exp(x))` along the last axis, from the distances to the largest entry. A scalar is a row of one and
+    gives 1. A row with a NaN or +inf, or of only -inf, is NaN. Pullback `y*(g - sum(g*y))`."""
+
+    def value(ops, x):
+        x = ops.asarray(ops.floating(x))
+        return unrows(ops, even(ops, rows(ops, x, -1)), x, -1)
+
+    shape = floats
+
+    def pull_x(ops, g, y):
+        return unrows(ops, softmax_pull(ops, rows(ops, g, -1), rows(ops, y, -1)), y, -1)
+
+    push_x = pull_x
+    samples = LAST
+
+
+@operation()
+class log_softmax_last:
+    """Logarithm of softmax along the last axis, `(x - m) - log1p(sum of the other exp(x[j] - m))` with `m` the (first)
+    largest entry. A scalar is a row of one and gives 0. A row with a NaN or +inf, or of only -inf, is NaN. Pullback
+    `g*(1 - p) - p*(sum of the other g)`, `p = exp(y)`; `1 - p` keeps its digits where `p` is near one."""
+
+    keeps = ("e", "rest", "at")
+
+    def value(ops, x):
+        x = ops.asarray(ops.floating(x))
+        y, e, rest, at = logs(ops, rows(ops, x, -1))
+        return unrows(ops, y, x, -1), e, rest, at
+
+    shape = floats
+
+    def pull_x(ops, g, x_like, e, rest, at):
+        return unrows(ops, logs_pull(ops, rows(ops, g, -1), e, rest, at), x_like, -1)
+
+    def push_x(ops, t, x_like, e, rest, at):
+        return unrows(ops, logs_push(ops, rows(ops, t, -1), e, rest, at), x_like, -1)
+
+    samples = LAST
+
+
+def rowwise_bind(x, axis=None):
+    return (x,), {"axis": axis}
+
+
+ROWWISE = ((VECTOR,), (MATRIX, 1), (MATRIX, {"axis": 0}), (CUBE, (0, 2)))
+
+
+@operation("scipy.special.softmax")
+class softmax:
+    """`exp(x)/sum(exp(x))` over the axes (all of them for None). Pullback `y*(g - sum(g*y))`."""
+
+    bind, shape = rowwise_bind, floats
+
+    def pull_x(ops, g, y, axis):
+        return unrows(ops, softmax_pull(ops, rows(ops, g, axis), rows(ops, y, axis)), y, axis)
+
+    push_x = pull_x
+    samples = ROWWISE
+
+
+@operation("scipy.special.log_softmax")
+class log_softmax:
+    """Logarithm of softmax `p` over the axes (all of them for None). Pullback `g*(1 - p) - p*(sum of the other g)`; where
+    one entry has nearly all the weight, nothing cancels."""
+
+    bind, shape = rowwise_bind, floats
+
+    def pull_x(ops, g, x, axis):
+        _, e, rest, at = logs(ops, rows(ops, x, axis))  # again: its own value is 0 near one
+        return unrows(ops, logs_pull(ops, rows(ops, g, axis), e, rest, at), g, axis)
+
+    def push_x(ops, t, x, axis):
+        _, e, rest, at = logs(ops, rows(ops, x, axis))
+        return unrows(ops, logs_push(ops, rows(ops, t, axis), e, rest, at), t, axis)
+
+    samples = ROWWISE
+
+
+@operation("scipy.special.logsumexp")
+class logsumexp:
+    """`log(sum(b*exp(a)))`. Pullback `g*softmax(a)`, with weights `g*b*exp(a)/sum(b*exp(a))`; weights
+    `g*exp(a)/sum(b*exp(a))`. Rows with +inf, or of only -inf: nan. `return_sign=True` is refused."""
+
+    def bind(a, axis=None, b=None, keepdims=False, return_sign=False):
+        if return_sign:
+            raise TypeError("return_sign=True")
+        return (a, b), {"axis": axis, "keepdims": keepdims}
+
+    def shape(a, b, axis, keepdims):
+        shape = np.broadcast_shapes(a.shape, b.shape)
+        dtype = np.result_type(a.dtype or float, b.dtype) if b.dtype else a.dtype
+        return reduced(Like(shape, dtype), axis=axis, keepdims=keepdims)
+
+    def pull_a(ops, g, a, b, axis, keepdims):
+        return ops.times(widened(ops, g, axis, keepdims), slope_of_logsumexp(ops, a, b, axis))
+
+    def pull_b(ops, g, a, b, axis, keepdims):
+        return ops.times(widened(ops, g, axis, keepdims), slope_of_logsumexp(ops, a, b, axis, False))
+
+    def push_a(ops, t, a, b, axis, keepdims):
+        return ops.total(t * slope_of_logsumexp(ops, a, b, axis), axis=axis, keepdims=keepdims)
+
+    def push_b(ops, t, a, b, axis, keepdims):
+        return ops.total(t * slope_of_logsumexp(ops, a, b, axis, False), axis=axis, keepdims=keepdims)
+
+    samples = (*SAMPLES, (MATRIX, 1, np.array([1.0, 2.0, 0.5])), (VECTOR, None, 2.5))
+
+
+def slope_of_logsumexp(ops, a, b, axis, of_a=True):
+    a = ops.asarray(a)
+    if b is None:
+        return unrows(ops, even(ops, rows(ops, a, axis)), a, axis)
+    b = ops.asarray(b)
+    top = ops.largest(ops.where(b == 0, -np.inf, a), axis=axis, keepdims=True)
+    e = ops.exp(a - top)
+    weighted = ops.where(ops.asarray(b == 0), 0, b * e)
+    return (weighted if of_a else e) / ops.total(weighted, axis=axis, keepdims=True)
