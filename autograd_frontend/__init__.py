@@ -1,6 +1,7 @@
 """Derivatives of ordinary Python and NumPy functions. See `record`."""
 
 from .errors import DeviceUnavailable, RecordError, RecordingClosed
+from .jacobians import hessian, hvp, jacfwd, jacrev, jvp
 from .primitives import primitive
 from .trace import Recorded, Result, record
 from .transforms import grad, value_and_grad, vjp
@@ -12,6 +13,11 @@ __all__ = [
     "RecordingClosed",
     "Result",
     "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacrev",
+    "jvp",
     "primitive",
     "record",
     "value_and_grad",

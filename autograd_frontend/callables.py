@@ -146,10 +146,7 @@ def slot(f: Any) -> Any:
 
     owner = f.__self__
     if type(owner) is ndarray and lifted(owner) is not owner:
-        h = getattr(lifted(owner), f.__name__, None)
-        if h is None:
-            raise refuse(f"the array method {f.__name__} cannot be recorded")
-        return h
+        return getattr(lifted(owner), f.__name__, None) or guard(f)
     if isinstance(owner, (int, float, complex, np.generic, ndarray, np.flatiter)):
         return guard(f)
     if f.__name__ == "__setattr__":
@@ -184,8 +181,6 @@ def builtin(f: Any) -> Any:
         x = lifted(owner) if type(owner) is ndarray else owner
         if h is not None:
             return types.MethodType(h, x)
-        if x is not owner:
-            raise refuse(f"the array method {f.__name__} cannot be recorded")
         if ACTIVE and type(owner) is ndarray and f.__name__ in IN_PLACE:
             protect(owner)
         return guard(f)
@@ -260,10 +255,16 @@ def guard(f: Any) -> Any:
 
 
 def no_rule(f: Any) -> RecordError:
-    module = getattr(f, "__module__", None) or type(f).__module__
+    if type(f) is np.vectorize:
+        return refuse("np.vectorize cannot be recorded", "Write a loop, or np.array([f(v) for v in x]).")
+    owner = getattr(f, "__self__", None)
+    bound = owner is not None and not isinstance(owner, (type, types.ModuleType))
+    module = type(owner).__module__ if bound else getattr(f, "__module__", None) or type(f).__module__
     name = getattr(f, "__qualname__", None) or getattr(f, "__name__", type(f).__name__)
+    if isinstance(f, np.ufunc):  # which does not say where it is from
+        module = next((m for m in ("numpy", "scipy.special") if getattr(sys.modules.get(m), name, None) is f), "builtins")
     return refuse(
-        f"{module}.{name} is given a recorded value, and there is no derivative rule for it",
+        f"{name if module == 'builtins' else f'{module}.{name}'} is given a recorded value, and there is no derivative rule for it",
         "Write it with functions that have one, or give it plain data.",
     )
 
@@ -386,10 +387,10 @@ def many_operands(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
             return write_out(op, call, operands, None, args, kwargs, out, t)
         if t is None:
             return call(*[value(x) for x in args], **kwargs)
+        v = call(*[x.v if isinstance(x, Ref) else value(x) for x in operands], *args[count:], **kwargs)
         if kwargs and not SETTINGS.issuperset(kwargs):
             other = ", ".join(sorted(set(kwargs) - SETTINGS))
-            raise refuse(f"{op.name} cannot be recorded with {other}=", "Use np.where for a mask.")
-        v = call(*[x.v if isinstance(x, Ref) else value(x) for x in operands], *args[count:], **kwargs)
+            raise refuse(f"{op.name} cannot be recorded with {other}=", "Leave it out; np.where chooses by a mask.")
         return emit(op, v, operands, None, site(), t)
 
     handle.__name__ = op.name

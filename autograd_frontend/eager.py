@@ -23,7 +23,7 @@ from .objects import assign, attribute, overloaded
 from .operators import prefix, two_operands
 from .ops.block import OPERATIONS, Operation
 from .recording import ACTIVE, GENERATED, depends, emit, lifted, refuse, settle, site, tape_of, value
-from .stores import accumulate, adopt, before_plain_write, into, put, put_array, write
+from .stores import accumulate, adopt, before_plain_write, into, overwrite, put, put_array, write
 from .tape import Ref, Scalar, Tensor
 
 ndarray = np.ndarray
@@ -61,7 +61,7 @@ def binary(op: Operation | None, call: Callable[[Any, Any], Any], a: Any, b: Any
     if t is None:
         return call(a, b)
     v = call(a.v if isinstance(a, Ref) else a, b.v if isinstance(b, Ref) else b)
-    return v if op is None else emit(op, v, (a, b), None, s, t)
+    return v if op is None else emit(op, v, (a, b), None, s, t, (call, (a, b), {}))
 
 
 def foreign(x: Any) -> bool:
@@ -151,22 +151,23 @@ def inplace(op: Operation | None, call: Callable[[Any, Any], Any], plain: Callab
         if kind is ndarray:
             b = settle(b)
             x = settle(a)
-            if isinstance(b, Ref) and x is a:
-                if op is None:
-                    raise refuse(f"{call.__name__} with a recorded value changes a plain array in place")
+            if isinstance(b, Ref) and x is a and op is not None:
+                if a.dtype.kind in "iub":
+                    call(a.copy(), value(b))  # which raises, in most cases
                 x = adopt(a, b.t, s)
             if x is a:
                 if ACTIVE:
                     before_plain_write(a, s)
-                return call(a, b)
+                return call(a, value(b))
         elif kind is Tensor and a.t.live and type(a.v) is ndarray:
             b = settle(b)
             x = a
         else:
             return overloaded_inplace(call, plain, a, b, s)
-        if op is None:
-            raise refuse(f"a recorded array is changed in place by {call.__name__}", "Write x = x op y instead.")
         tape_of((x, b))
+        if op is None:  # constant between jumps: what is written is plain data
+            overwrite(lambda: call(x.v, value(b)), x, s)
+            return a
         if op.accumulates:
             accumulate(op, lambda: call(x.v, b.v if isinstance(b, Ref) else b), x, b, s)
             return a
@@ -291,7 +292,12 @@ def truth(x: Any) -> bool:
     if isinstance(x, Ref):
         return bool(x.v)
     method = getattr(type(x), "__bool__", None)
-    return bool(of(method)(x) if hasattr(method, "__code__") else x)
+    if not hasattr(method, "__code__"):
+        return bool(x)
+    r = of(method)(x)
+    if r is not True and r is not False:
+        raise TypeError(f"__bool__ should return bool, returned {type(r.v if isinstance(r, Ref) else r).__name__}")
+    return r
 
 
 class Index:
@@ -375,7 +381,7 @@ def dunders() -> None:
     for name, f in pairs.items():
         setattr(Ref, f"__{name}__", direct(f))
         setattr(Ref, f"__r{name}__", reflected(f))
-    for name in ("iadd", "isub", "imul", "ipow", "imod", "imatmul"):
+    for name in ("iadd", "isub", "imul", "ipow", "imod", "imatmul", "ifloordiv"):
         setattr(Tensor, f"__{name}__", direct(getattr(EAGER, name)))
     setattr(Tensor, "__itruediv__", direct(EAGER.idiv))  # noqa: B010
     for name in ("lt", "le", "gt", "ge", "eq", "ne"):

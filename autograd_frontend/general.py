@@ -41,6 +41,7 @@ def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
                 if name in op.reads:
                     x = current(x)
                 elif depends(x):
+                    tried(call, args, kwargs)
                     raise not_plain(op, name, x)
                 attributes[name] = kept(x)
         out = kwargs.get("out") if len(args) <= out_at else args[out_at]
@@ -61,7 +62,7 @@ def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
             v, *kept_values = v
             v = done(v)
             attributes.update(zip(op.keeps, kept_values, strict=True))
-        return emit(op, v, operands, attributes, site(), t)
+        return emit(op, v, operands, attributes, site(), t, (call, args, kwargs))
 
     handle.__name__ = op.name
     return handle
@@ -103,11 +104,11 @@ def not_plain(op: Operation, name: str, x: Any) -> RecordError:
         remedy = f"Give it arrays that are not differentiated: {op.name} writes into storage that is not trained."
     elif name in op.instead:
         remedy = f"Write {op.instead[name]}."
-    elif op.value is None:
-        remedy = f"Use int({name})."
     else:
         scalar = not isinstance(x, (list, tuple)) and getattr(x, "ndim", 0) == 0
         remedy = f"Write ops.{'observe' if scalar else 'detach'}({name}), which has no derivative."
+        if scalar and op.value is None:
+            remedy = f"Write int({name}) for an integer, ops.observe({name}) for a float: neither has a derivative."
     return refuse(f"{name} of {op.name} is recorded, but it has to be plain data", remedy)
 
 
@@ -184,7 +185,7 @@ def unseen_by_numpy(x: Any) -> None:
 def unbound(op: Operation, call: Callable[..., Any], args: Any, kwargs: Any, error: Exception) -> Any:
     """A call that the block does not take: wrong, and then it raises NumPy's own error, or one without a rule."""
     if depends(args) or depends(kwargs):
-        call(*[scratch(x) for x in args], **{k: scratch(x) for k, x in kwargs.items()})
+        tried(call, args, kwargs)
         raise refuse(f"this form of {op.name} cannot be recorded: {error}", "Write it with functions that have a rule.")
     for x in (*args, *kwargs.values()):
         if type(x) is ndarray:  # it may be written into
@@ -193,6 +194,11 @@ def unbound(op: Operation, call: Callable[..., Any], args: Any, kwargs: Any, err
             for t in mine():
                 t.protect(x)
     return call(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
+
+
+def tried(call: Callable[..., Any], args: Any, kwargs: Any) -> None:
+    """A call that will be refused: where the plain function raises, that error comes first."""
+    call(*[scratch(x) for x in args], **{k: scratch(x) for k, x in kwargs.items()})
 
 
 def scratch(x: Any) -> Any:
@@ -214,10 +220,10 @@ def viewed(
     if v is u:
         return x
     if not shares(v, u):
-        return emit(op, done(v) if op.value else v, operands, attributes, site(), t)
+        return emit(op, done(v) if op.value else v, operands, attributes, site(), t, (call, args, kwargs))
     if overlaps(v):  # as a view of the cotangent, its entries would not be independent
         remember_spread(v, t)
-        r = emit(op, v, operands, attributes, site(), t)
+        r = emit(op, v, operands, attributes, site(), t, (call, args, kwargs))
         r.e = x.e
         return r
     rest = [e if e is u else fixed(e) for e in given[1:]]
@@ -252,6 +258,8 @@ def write_out(op: Any, call: Any, operands: Any, attributes: Any, args: Any, kwa
     s = site()
     x = settle(out)
     if t is not None and x is out and not isinstance(x, Ref):
+        if type(out) is not ndarray or out.dtype.kind not in "fc":
+            tried(call, args, kwargs)
         x = adopt(out, t, s)
     plain = {k: value(v) for k, v in kwargs.items()}
     if "out" in plain:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fractions
 import functools
+import operator
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -41,7 +42,7 @@ def attribute(self: Ref, name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     raise refuse(
-        f"the attribute {name} of a {type(v).__name__} cannot be recorded",
+        f"the attribute {name} of {named(v)} cannot be recorded",
         "Use a NumPy function with a rule, or plain data.",
     )
 
@@ -69,7 +70,10 @@ def iterate(self: Ref) -> Iterator[Any]:
 def to_array(self: Ref, *args: Any, **kwargs: Any) -> Any:
     if not self.t.live:
         return np.asarray(self.v)
-    raise refuse("a recorded value is turned into a plain array by code that is not recorded", "Use NumPy functions.")
+    raise refuse(
+        "a recorded value is turned into a plain array by code that is not recorded",
+        "Call NumPy functions in the recorded function itself.",
+    )
 
 
 def to_float(self: Ref) -> float:
@@ -163,7 +167,10 @@ def part_of_fraction(name: str, self: Ref) -> Any:
     """Plain data, but not where the arithmetic of a plain Fraction takes a recorded one apart."""
     code = sys._getframe(1).f_code
     if self.t.live and code.co_filename == fractions.__file__ and code.co_name not in ("_richcmp", "__eq__"):
-        raise refuse("a plain Fraction meets a recorded one in code that is not recorded", "Write the loop yourself.")
+        raise refuse(
+            "a plain Fraction meets a recorded one in code that is not recorded",
+            "Write what that code does in the recorded function itself.",
+        )
     return getattr(self.v, name)
 
 
@@ -179,6 +186,7 @@ def install() -> None:
         "__divmod__": lambda self, other: python.div_mod(self, other),
         "__rdivmod__": lambda self, other: python.div_mod(other, self),
         "__contains__": lambda self, x: (x.v if isinstance(x, Ref) else x) in self.v,
+        "__delitem__": lambda self, i: operator.delitem(self.v, i),  # which raises
         "__copy__": lambda self: of(np.copy)(self) if type(self.v) is np.ndarray else self,
         "__deepcopy__": lambda self, memo: of(np.copy)(self) if type(self.v) is np.ndarray else self,
         "__floor__": forward("__floor__"), "__ceil__": forward("__ceil__"), "__trunc__": forward("__trunc__"),

@@ -30,7 +30,7 @@ def steps(x: Any) -> Any:
         x = of(each)(x)
         cls = type(x)
     step = getattr(cls, "__next__", None)
-    if is_function(step) and not library(cls.__module__) and not standard(cls.__module__):
+    if each is not None and is_function(step) and not library(cls.__module__) and not standard(cls.__module__):
         return Steps(x, of(step))
     return x
 

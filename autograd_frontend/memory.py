@@ -93,7 +93,7 @@ def read(x: Tensor, key: Any, s: Any) -> Any:
         key = plain_key(key)
         v = x.v[key]
     kind = type(v)
-    if kind is float64 and not x.t.deep:
+    if kind is float64 and not x.t.deep and not x.t.dual:
         note_memory(x)
         return entry(v, x.n, key if type(key) is int else frozen(key), s, x.t)
     if kind is ndarray and v.base is not None and (type(key) is slice or shares(v, x.v)):
@@ -107,6 +107,10 @@ def read(x: Tensor, key: Any, s: Any) -> Any:
     g: Any = node("getitem", [], s, Gather)
     g.place, g.key = x.n, frozen(key)
     x.t.append(g)
+    if x.t.dual:
+        from .forward import Read
+
+        x.t.done(Read(g, v, x.n, g.key))  # type: ignore[attr-defined]
     return tensor(v, g, x.t, x.e)  # a part of a broadcast array is memory of the caller still
 
 

@@ -18,13 +18,14 @@ import numpy as np
 from .callables import of
 from .cotangents import fitted, has_nan, mirror_like, repeats, winners
 from .eager import EAGER
+from .forward import Sum, dual_handle, push
 from .memory import Gather
 from .ops.block import LIKE, RESULT, Operation
 from .ops.plain import FLOATS, PLAIN
 from .recording import ACTIVE, depends, mine, recordable, refuse, settle, site, value, whole
 from .seeds import ones, seed
 from .stores import Scatter, Store
-from .tape import Deep, Node, Pair, Ref, Scalar, Tape, Tensor, View, node, tensor
+from .tape import Deep, Inside, Node, Pair, Ref, Scalar, Tape, Tensor, View, node, tensor
 from .trees import Box, enter, entries_of, holds_recorded
 
 ndarray = np.ndarray
@@ -42,19 +43,34 @@ def outer_tape(fn: Any, args: Any, kwargs: Any) -> Tape | None:
     return found[0] if found else [t for t in tapes if type(t) is not Inside][-1]
 
 
-class Inside(Tape):
-    """Stands in the list of active tapes while an inner function runs: the fast paths leave the way to the general."""
-
-    __slots__ = ()
-
-
 # Recording the inner function
+
+
+def inner_handle(
+    op: Operation, v: Any, operands: Any, attributes: Any, edges: list[Any], s: Any, t: Any, again: Any
+) -> Any:
+    """A value made while a derivative is taken inside, or with its tangent, or both."""
+    if not recordable(v, s):
+        return v
+    r = deep_handle(op, v, operands, attributes, edges, s, t) if t.deep else dual_handle(op.name, v, s, t)
+    if t.dual:
+        t.quiet = True
+        push(op, v, r.n, operands, attributes, again, t)
+    return r
+
+
+def sum_handle(name: str, v: Any, edges: list[Any], s: Any, t: Any) -> Any:
+    """A sum with its tangent."""
+    if not recordable(v, s):
+        return v
+    n: Any = node(name, edges if t.deep else [], s)
+    t.append(n)
+    t.done(Sum(n, v, [edge[0] for edge in edges]))
+    return tensor(v, n, t)
 
 
 def deep_handle(op: Operation, v: Any, operands: Any, attributes: Any, edges: list[Any], s: Any, t: Tape) -> Any:
     """A value with its node, which keeps the operands as they are recorded."""
-    if not recordable(v, s):
-        return v
     kept = {}
     needed = {name for rule in op.pulls for name in rule.needs}
     if not needed.isdisjoint(op.keeps):
@@ -72,6 +88,7 @@ def deep_node(op: Operation, v: Any, result: Any, operands: Any, edges: list[Any
     """The node of an operation that made `v`; `result` stands for it in what the rules need."""
     n: Any = node(op.name, edges, s, Deep)
     rules = {rule.function: rule.needs for rule in op.pulls}
+    kept = {**kept, "memo": []}  # what rules tell each other: not what they tell each other of plain values
     n.refs = [references(rules[e[1]], e[3], result, operands, kept, op.variadic) for e in edges]
     elementary = op.elementwise and op.bind is None and (type(v) is float or type(v) is float64)
     n.floats = elementary and all(type(value(x)) in NUMBERS for x in operands)
@@ -85,6 +102,8 @@ def references(needs: Any, saved: list[Any], result: Any, operands: Any, kept: A
         x: Any = None
         if type(name) is int:
             x = result if name == RESULT else operands[name] if 0 <= name < LIKE else None
+        elif name == "memo":
+            refs[k] = kept[name]
         elif name in kept:
             x = kept[name]
         elif name == "operands":
@@ -112,6 +131,9 @@ class Inner:
         self.given, self.ref = given, ref
         self.sweep: Any = None
 
+    def built(self, of_leaf: Callable[[Any], Any]) -> Any:
+        return of_leaf(self)
+
     def gradient(self) -> Any:
         """What arrived, in the type, shape and dtype of the argument, in memory of its own."""
         x = value(self.given)
@@ -136,6 +158,8 @@ def alias(x: Any, t: Tape) -> Any:
     n.refs, n.floats = [[] for _ in edges], False
     t.quiet = True
     t.append(n)
+    if t.dual and edges:
+        t.done(Sum(n, v, [place]))  # type: ignore[attr-defined]
     return tensor(v.copy(order="K") if type(v) is ndarray else v, n, t)
 
 
@@ -173,7 +197,7 @@ class Nested:
         finally:
             ACTIVE.remove(marker)
             t.deep -= 1
-            t.fast = t.live and not t.deep and not t.complex
+            t.fast = t.live and not (t.deep or t.dual or t.complex)
         self.nodes = t[start:]
         self.unchanged()
 
@@ -334,8 +358,8 @@ class Sweep:
             elif kind is Gather:
                 if (g := self.arrived(n)) is not None:
                     self.gather(n, g)
-            elif kind is not Pair and kind is not Scalar:  # these are made by fast paths, of values from outside
-                raise refuse(f"the derivative of {n.op} is taken inside a recorded function", "Take it outside.")
+            else:
+                assert kind is Pair or kind is Scalar, kind  # made by fast paths, of values from outside
 
     def pass_on(self, n: Any, g: Any) -> None:
         """Hand the cotangent of an operation to its inputs by the operation's rules."""

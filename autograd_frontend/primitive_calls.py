@@ -37,6 +37,7 @@ from .trees import holds_recorded, like, rebuilt
 ndarray = np.ndarray
 ALL = -2  # a rule uses all of its arguments
 NUMBERS = (float, np.floating, Fraction, Decimal)
+WHAT = {"pullback": "g, y", "tangent": "t, y", "shape": ""}  # what a rule gets before the arguments
 DATA = (int, str, bytes, bool, type(None), np.integer, np.bool_)  # results without a derivative
 
 
@@ -224,10 +225,10 @@ def chosen(p: Any) -> str:
 
 
 def missing(p: Any, kind: str) -> RecordError:
-    what = p.arguments.text("g, y") if p.arguments else "(g, y, ...)"
+    what = p.arguments.text(WHAT[kind]) if p.arguments else f"({', '.join(filter(None, [WHAT[kind], '...']))})"
     return refuse(
         f"{p.name} is given a recorded value, and it has no {kind}",
-        f"Register one: @{p.name}.pullback on a function of {what}, or primitive(..., pullback=...).",
+        f"Register one: @{p.name}.{kind} on a function of {what}, or primitive(..., {kind}=...).",
     )
 
 

@@ -14,14 +14,13 @@ import numpy as np
 
 from .callables import OWN, TABLE, fill, late
 from .ops.block import RESULT, Operation, Rule
-from .primitive_calls import ALL, apply
+from .primitive_calls import ALL, WHAT, apply
 from .primitive_rules import pull_each, push_each, shape_of
 from .recording import GENERATED
 from .trace import Recorded
 
 LOCK = threading.RLock()
 LOOKS = {"locals", "vars", "eval", "exec", "dir"}  # functions that see every variable
-WHAT = {"pullback": "g, y", "tangent": "t, y", "shape": ""}  # what a rule gets before the arguments
 
 
 class Arguments(NamedTuple):

@@ -191,11 +191,11 @@ def out_place(f: Callable[..., Any]) -> int:
 
 
 def before_out(name: str, args: Any, kwargs: Any, at: int) -> None:
-    """Plain data may be written into plain memory; among recorded values it would have to be followed."""
+    """Plain data may be written into plain memory; into recorded memory it would have to be followed."""
     out = kwargs.get("out") if len(args) <= at else args[at]
     if out is None:
         return
-    if depends(args) or depends(kwargs):
+    if depends(out):
         raise refuse(f"{name} cannot be recorded with out=", "Use its result.")
     for x in out if type(out) is tuple else (out,):
         if type(x) is ndarray:
@@ -221,7 +221,7 @@ def to_float(x: Any = 0.0, /) -> Any:
         return float(x)
     if type(x) is Scalar and type(x.v) is float:
         return x
-    return emit(OPERATIONS["item"], float(x.v), (x,), {"index": ()}, site(), x.t)
+    return emit(OPERATIONS["item"], float(x.v), (x,), {"index": ()}, site(), x.t, (float, (x,), {}))
 
 
 def not_shown(text: str) -> None:
@@ -240,6 +240,7 @@ def to_int(x: Any = 0, /, *base: Any, **kwargs: Any) -> Any:
 
 def to_complex(*args: Any) -> Any:
     if depends(args):
+        complex(*[value(x) for x in args])  # its own error comes first
         raise refuse("complex() is given a recorded value, and there is no derivative rule for it", "Write x + 1j*y.")
     return complex(*args)
 
@@ -309,8 +310,9 @@ def exact(number: Any) -> Callable[..., Any]:
             return args[0]
         if number is Fraction and len(args) == 2 and all(type(value(x)) in (int, Fraction) for x in args):
             return EAGER.div(args[0], args[1], site())
-        reason = f"{number.__name__} cannot be recorded of another type of number"
-        raise refuse(reason, "Convert the arguments outside.")
+        number(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})  # its own error comes first
+        reason = f"{number.__name__}() is given a recorded number of another type, which would lose its derivative"
+        raise refuse(reason, f"Make the argument of the function a {number.__name__}.")
 
     call.__name__ = number.__name__
     return call
@@ -329,10 +331,6 @@ def div_mod(x: Any, y: Any) -> Any:
         if not depends(x) and not depends(y):
             return divmod(x, y)
     return (EAGER.floordiv(x, y), EAGER.mod(x, y, site()))
-
-
-def isnt_vectorize(*args: Any, **kwargs: Any) -> Any:
-    raise refuse("np.vectorize cannot be recorded", "Write a loop, or np.array([f(v) for v in x]).")
 
 
 def from_iterator(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:
@@ -359,7 +357,8 @@ def fill(table: dict[Any, Any], methods: dict[str, Any]) -> None:
             methods[name] = _named(name)
     operators = {
         operator.getitem: EAGER.getitem, operator.iadd: EAGER.iadd, operator.isub: EAGER.isub,
-        operator.imul: EAGER.imul, operator.itruediv: EAGER.idiv,
+        operator.imul: EAGER.imul, operator.itruediv: EAGER.idiv, operator.ipow: EAGER.ipow,
+        operator.imod: EAGER.imod, operator.imatmul: EAGER.imatmul, operator.ifloordiv: EAGER.ifloordiv,
         operator.setitem: lambda x, i, v: EAGER.store(v, x, i, site()),
     }  # fmt: skip
     table.update(operators)
@@ -371,7 +370,7 @@ def fill(table: dict[Any, Any], methods: dict[str, Any]) -> None:
         float: to_float, int: to_int, bool: truth, complex: to_complex, builtins.type: kind_of, sum: total,
         math.fsum: over(reductions.exact_sum), math.prod: over(reductions.exact_product),
         round: rounded, pow: power, divmod: div_mod, min: iterating(min), max: iterating(max),
-        np.vectorize: isnt_vectorize, np.fromiter: from_iterator,
+        np.fromiter: from_iterator,
     })  # fmt: skip
     methods["sort"] = table[ndarray.sort] = sort_in_place
     protocols.fill(table)

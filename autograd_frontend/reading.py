@@ -29,12 +29,20 @@ SITED = frozenset([*BINARY.values(), *INPLACE.values(), *UNARY.values(), "getite
 # Refusals: the reason, and what to write instead.
 ASYNC = "a coroutine cannot be recorded", "Write it as a plain function and await outside of it."
 GLOBAL = "a recorded value would stay behind in a global variable", "Return it, and assign it outside."
-LOCALS = "the local variables of the program are not only those of the function", "Name the variables you need."
-IN_COMPREHENSION = "a subscript as the target of a comprehension", "Write a for loop, or assign to a name."
-IN_ITERABLE = "a chained comparison in the iterable of a comprehension", "Compute the iterable in a line before."
+LOCALS = "locals(), vars() and dir() show local variables that recording adds", "Name the variables you need."
+IN_COMPREHENSION = (
+    "a subscript as the target of a comprehension cannot be recorded", "Write a for loop, or assign to a name.",
+)  # fmt: skip
+IN_ITERABLE = (
+    "a chained comparison in the iterable of a comprehension cannot be recorded",
+    "Compute the iterable in a line before.",
+)
 IN_CLASS = "a temporary variable for this would become an attribute of the class", "Move it out of the class body."
-IN_ANNOTATED = "an annotation on a subscript", "Leave out the annotation."
-IN_WITH = "a subscript as a target before the last item of a with statement", "Nest two with statements."
+IN_ANNOTATED = "an annotation on a subscript cannot be recorded", "Leave out the annotation."
+IN_WITH = (
+    "a subscript as a target before the last item of a with statement cannot be recorded",
+    "Nest two with statements.",
+)
 
 # line, function, target (a tree, turned into text when asked for)
 Site = tuple[int, str, ast.AST | None, str]  # line, function, what it is bound to, operation
@@ -115,6 +123,7 @@ class Walk:
         self.native(old.args, new.args)
         group.insert(0, ops)
         if isinstance(old, ast.AsyncFunctionDef):
+            self.function = old.name
             self.refuse(ASYNC, old)
         if isinstance(old, ast.Lambda):
             self.function = "<lambda>"

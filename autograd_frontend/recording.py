@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from decimal import Decimal
 from fractions import Fraction
@@ -21,6 +22,7 @@ from .tape import Node, Ref, Scalar, Tape, Tensor, View, node, owner_of, tensor,
 ndarray = np.ndarray
 float64, _getframe = np.float64, sys._getframe
 HERE = str(Path(__file__).parent)
+LIBRARIES = (str(Path(inspect.__file__).parent), str(Path(np.__file__).parent.parent))
 GENERATED = f"{HERE}/<generated>"  # where code that is written out says it comes from
 ACTIVE: list[Tape] = []  # tapes whose function is running, of all threads
 
@@ -50,8 +52,22 @@ def is_ours(code: Any) -> bool:
 
 def refuse(reason: str, remedy: str = "", s: Any = None) -> RecordError:
     """A `RecordError` about the line of the user's that is being run."""
-    place: Place | None = place_of(s or site())
+    place: Place | None = place_of(s or line())
     return RecordError(reason, place, remedy)
+
+
+def line() -> Any:
+    """Where the user's own code stands: the innermost frame outside this package and the libraries."""
+    found = None
+    f: Any = _getframe(2)
+    while f is not None:
+        code = f.f_code
+        if not is_ours(code):
+            found = found or (code, f.f_lasti)
+            if is_program(code) or not code.co_filename.startswith(LIBRARIES):
+                return (code, f.f_lasti)
+        f = f.f_back
+    return found
 
 
 def short(x: Any) -> str:
@@ -109,8 +125,13 @@ def spread(x: ndarray, n: Node, owner: ndarray, t: Tape) -> Tensor:
     """A plain broadcast view of memory that holds recorded values, as it is now."""
     part = x[tuple([slice(0, 1) if s == 0 else slice(None) for s in x.strides])]
     edge = [place_in(n, owner, part), whole, (part.shape, part.dtype, False), []]
-    t.append(node("broadcast_to", [edge], site()))
-    return tensor(x, t[-1], t, True)
+    n = node("broadcast_to", [edge], site())
+    t.append(n)
+    if t.dual:
+        from .forward import Sum
+
+        t.done(Sum(n, x, [edge[0]]))  # type: ignore[attr-defined]
+    return tensor(x, n, t, True)
 
 
 def whole(ops: Any, g: Any) -> Any:
@@ -184,20 +205,23 @@ def tape_of(operands: Any) -> Tape | None:
             elif x.t is not t:
                 raise refuse(
                     "values of two recordings meet in one operation: a derivative is taken inside a recorded function",
-                    "Call the inner function itself there; derivatives of derivatives are not recorded yet.",
+                    "Hand the outer value to the inner function as an argument.",
                 )
     return t
 
 
-def emit(op: Operation, v: Any, operands: Any, attributes: dict[str, Any] | None, s: Any, t: Tape) -> Any:
-    """Record that `op` made `v` from `operands`, and return the handle of `v`."""
+def emit(
+    op: Operation, v: Any, operands: Any, attributes: dict[str, Any] | None, s: Any, t: Tape, again: Any = None
+) -> Any:
+    """Record that `op` made `v` from `operands`, and return the handle of `v`. `again`: (function, args, kwargs) of a
+    call that is linear in its operands."""
     if t.complex or (v.dtype.kind == "c" if type(v) is ndarray else type(v) in COMPLEX):
         op = on_complex(op, v, operands, s, t)
     edges = edges_of(op, v, operands, attributes, t)
-    if t.deep and edges:
-        from .nested import deep_handle
+    if (t.deep or t.dual) and edges:
+        from .nested import inner_handle
 
-        return deep_handle(op, v, operands, attributes, edges, s, t)
+        return inner_handle(op, v, operands, attributes, edges, s, t, again)
     return handle(op.name, v, edges, s, t) if edges else v
 
 
@@ -226,6 +250,10 @@ def handle(name: str, v: Any, edges: list[Any], s: Any, t: Tape) -> Any:
     """A value with its node on the tape."""
     t.quiet = True
     kind = type(v)
+    if t.dual:
+        from .nested import sum_handle
+
+        return sum_handle(name, v, edges, s, t)
     if (kind is float or kind is float64) and not t.deep:
         n: Any = Scalar()
         n.v = v
@@ -258,9 +286,8 @@ def recordable(v: Any, s: Any = None) -> bool:
         return True
     elif isinstance(v, ndarray):
         raise refuse(f"a {kind.__name__} cannot be recorded", "Use a plain np.ndarray.", s)
-    elif (kind is tuple or kind is list) and any(recordable(e, s) for e in v):
-        raise refuse("this call gives several results, and the rule knows one", "Call it for one result at a time.", s)
     else:
+        assert kind is not tuple and kind is not list, "an operation with several results has parts"
         return False
     if c == "O":
         raise refuse("recorded values cannot be kept in an object array", "Use a list.", s)

@@ -41,24 +41,24 @@ def seed(place: Any, x: Any, cotangent: Any, where: str = "the value") -> list[t
     return pairs
 
 
-def checked(x: Any, cotangent: Any, where: str) -> Any:
+def checked(x: Any, cotangent: Any, where: str, what: str = "cotangent") -> Any:
     """A cotangent in the shape and dtype of the value `x`."""
     if type(x) is ndarray or isinstance(x, np.generic) or type(x) in (float, complex):
         try:
             c = np.asarray(cotangent)
         except Exception as error:
-            raise ValueError(f"the cotangent of {where} cannot be read as an array: {error}") from None
+            raise ValueError(f"the {what} of {where} cannot be read as an array: {error}") from None
         shape = getattr(x, "shape", ())
         if c.dtype.kind not in ("fiubc" if is_complex(x) else "fiub"):
-            raise TypeError(f"the cotangent of {where} is {c.dtype}, expected real numbers")
+            raise TypeError(f"the {what} of {where} is {c.dtype}, expected real numbers")
         if c.shape != shape:
-            raise ValueError(f"the cotangent of {where} has shape {c.shape}, expected {shape}")
+            raise ValueError(f"the {what} of {where} has shape {c.shape}, expected {shape}")
         if type(x) is ndarray:
             return c.astype(x.dtype)
         return type(x)(c.item() if c.dtype.char not in "gG" else c[()])
     if isinstance(cotangent, (int, type(x))):
         return type(x)(cotangent)
-    raise TypeError(f"the cotangent of {where} is a {type(cotangent).__name__}, expected a {type(x).__name__}")
+    raise TypeError(f"the {what} of {where} is a {type(cotangent).__name__}, expected a {type(x).__name__}")
 
 
 def ones(place: Any, x: Any) -> Any:

@@ -12,7 +12,7 @@ from .errors import RecordError
 from .memory import frozen, note_memory, plain_key
 from .ops.block import Operation
 from .recording import ACTIVE, edges_of, lifted, mine, on_complex, refuse, settle, short, tape_of
-from .tape import Node, Ref, Scalar, Tape, Tensor, View, add_to, node, owner_of, tensor
+from .tape import Node, Ref, Scalar, Tape, Tensor, View, add_to, duplicate, node, owner_of, tensor
 
 ndarray = np.ndarray
 float64 = np.float64
@@ -87,6 +87,15 @@ def stored(t: Tape, place: Node | View, key: Any, value: Any, fit: Any, s: Any) 
     n.fit = fit
     n.s = s
     t.append(n)
+    if t.dual:
+        written(t, place, key, value)
+
+
+def written(t: Any, place: Any, key: Any, value: Any, sign: int = 0) -> None:
+    """The same write of tangents."""
+    from .forward import Written
+
+    t.done(Written(place, key, value, sign))
 
 
 def adopt_new(x: ndarray, t: Tape, s: Any) -> Any:
@@ -96,6 +105,8 @@ def adopt_new(x: ndarray, t: Tape, s: Any) -> Any:
     t.quiet = True
     n: Any = node("memory", [], s)
     n.like = (x.shape, FLOAT64, x.strides)
+    if t.kept:
+        t.append(n)  # the sweep takes out what arrived for the plain values before
     t.adopted[id(x)] = (x, n)
     return n
 
@@ -110,17 +121,19 @@ def adopt(x: Any, t: Tape, s: Any) -> Tensor:
         if found is not x:
             return found
     owner = owner_of(x)
-    if x.dtype.kind in "iub":
+    if x.dtype.kind not in "fcO":
         raise refuse(
             f"a recorded value is stored into an array of {x.dtype}, where it would lose its derivative",
             "Make the array a float array, or store int(value).",
             s,
         )
+    if x.dtype.kind == "O":
+        raise refuse("recorded values cannot be kept in an object array", "Use a list.", s)
     if id(owner) in t.owners:
         raise shared_memory(s)
-    if type(owner) is not ndarray or owner.dtype != x.dtype or x.dtype.kind not in "fc":
+    if type(owner) is not ndarray or owner.dtype != x.dtype:
         raise refuse(
-            f"a recorded value is stored into {short(x)} whose memory is shared with something that is not recorded",
+            f"a recorded value is stored into a {short(x)} whose memory is shared with something that is not recorded",
             "Store into an array of its own, for instance a copy.",
             s,
         )
@@ -129,6 +142,12 @@ def adopt(x: Any, t: Tape, s: Any) -> Tensor:
         t.has_complex()
     n = node("memory", [], s)
     n.like = (owner.shape, owner.dtype, owner.strides)
+    if t.kept:
+        t.append(n)
+    if t.dual:
+        from .forward import Fresh
+
+        t.done(Fresh(n))  # type: ignore[attr-defined]
     t.adopted[id(owner)] = (owner, n)
     return tensor(x, n, t, True) if x is owner else lifted(x)
 
@@ -296,6 +315,23 @@ def accumulate(op: Operation, call: Callable[[], Any], x: Tensor, b: Any, s: Any
         x.t.append(Scatter(op.name, x.n, Ellipsis, b, (None, None, False), op.accumulates, s))
     elif type(b) is Tensor:
         x.t.append(Scatter(op.name, x.n, Ellipsis, b.n, fit_of(b.v), op.accumulates, s))
+        if x.t.dual:
+            written(x.t, x.n, Ellipsis, b.n, op.accumulates)
+
+
+def overwrite(call: Callable[[], Any], x: Tensor, s: Any) -> None:
+    """`call` writes plain data over the whole of the recorded array `x`."""
+    if x.v.flags.writeable:  # otherwise NumPy says so itself
+        before_write(x, s)
+    call()
+    stored(x.t, x.n, Ellipsis, None, None, s)
+
+
+def as_it_is(x: Any) -> Any:
+    """An operand in memory of its own, before `call` writes."""
+    if type(x) is ndarray:
+        return x.copy()
+    return duplicate(x) if type(x) is Tensor and type(x.v) is ndarray else x
 
 
 def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any, x: Any, s: Any) -> None:
@@ -311,6 +347,10 @@ def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any,
     edges = edges_of(op, result, operands, attributes, t)
     for edge in edges:
         t.note(edge[3])
+    if t.dual:
+        if op.linear and not op.elementwise:
+            raise refuse(f"the tangent of {op.name} that writes into an array", "Use its result: x[...] = y.", s)
+        operands = [as_it_is(o) for o in operands]
     if t.deep:
         from .nested import deep_node
 
@@ -331,4 +371,8 @@ def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any,
         n.refs = [[x if y is RESULT_TO_COME else y for y in refs] for refs in n.refs]
     t.append(n)
     t.unseen.append(n)
+    if t.dual:
+        from .forward import push
+
+        push(op, x.v, n, operands, attributes, None, t)
     stored(t, x.n, Ellipsis, n, None, s)

@@ -32,7 +32,7 @@ class Tape(list[Any]):
     """The nodes of one recording, in the order they were recorded."""
 
     __slots__ = (
-        "live", "fast", "deep", "complex", "thread", "quiet", "texts",
+        "live", "fast", "deep", "dual", "kept", "steps", "complex", "thread", "quiet", "texts",
         "saves", "unseen", "exposed", "adopted", "leaves", "owners", "shared", "spread",
     )  # fmt: skip
     __eq__ = object.__eq__  # a tape is itself: `ACTIVE.remove(tape)` is one step, also between threads
@@ -41,6 +41,8 @@ class Tape(list[Any]):
     def __init__(self) -> None:
         self.live = True  # the recorded function is still running
         self.deep = 0  # derivatives are being taken inside it (nested.py), so many one in another
+        self.dual = False  # tangents are carried (forward.py)
+        self.kept = False  # it is swept more than once: a sweep leaves it as it was
         self.complex = False  # there are complex numbers on it
         self.fast = True  # live, not deep, and all numbers are real
         self.thread = get_ident()
@@ -136,6 +138,12 @@ class Tape(list[Any]):
         if self.quiet:
             self.exposed.clear()
         self.clear()
+
+
+class Inside(Tape):
+    """Stands in the list of active tapes beside one that needs it: the fast paths leave the way to the general ones."""
+
+    __slots__ = ()
 
 
 class Over(Tape):
@@ -235,6 +243,16 @@ class Node:
     def silent(self) -> bool:
         """Nothing has arrived, so there is nothing to hand on or to clear."""
         return self.g is None
+
+    def arrived(self) -> Any:
+        """The cotangent, which is taken out: another one can arrive. For tapes that are kept."""
+        g = self.g
+        if self.own == 2:
+            g = g.copy()
+            self.g[...] = 0
+        else:
+            self.g, self.own = None, 0
+        return g
 
 
 def node(op: str, edges: list[Any], s: Any, kind: type[Node] = Node) -> Node:

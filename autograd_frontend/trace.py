@@ -23,7 +23,7 @@ from .leftovers import tidy
 from .recording import ACTIVE, HERE, depends
 from .seeds import ones, seed
 from .sweep import sweep
-from .tape import Scalar, Tape, add_to
+from .tape import Inside, Scalar, Tape, add_to
 from .trees import Box, Leaf, boxes_in, enter, leave
 
 LOCK = threading.Lock()
@@ -66,10 +66,13 @@ class Recording:
             self.tape.release()
 
 
-def run(fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wrt: Any = None) -> Recording:
+def run(
+    fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wrt: Any = None,
+    tape: Tape | None = None, before: Callable[[Any], None] | None = None,
+) -> Recording:  # fmt: skip
     """Run the program of `fn` on recorded arguments. `wrt`: the positions and names that are differentiable (default:
-    all that can be). `name(i)` is what the part of the positional argument `i` is called."""
-    tape, entered = Tape(), list(args)
+    all that can be). `name(i)` is what the part of the positional argument `i` is called. `before` gets the parts."""
+    tape, entered = Tape() if tape is None else tape, list(args)
     parts: list[tuple[Any, Any]] = []
     for i in range(len(args)) if wrt is None else wrt:
         if type(i) is int:
@@ -87,7 +90,10 @@ def run(fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wr
         if wrt:
             raise TypeError(not_differentiable(fn, wrt[0], args[wrt[0]] if type(wrt[0]) is int else kwargs[wrt[0]]))
         raise TypeError(nothing_to_differentiate(fn, args, kwargs))
-    ACTIVE.append(tape)
+    if before is not None:
+        before(parts)
+    others = [] if tape.fast else [Inside()]  # there are several: the fast paths leave the way to the general
+    ACTIVE.extend([tape, *others])
     try:
         value = of(fn)(*entered, **named)
         if type(value) is Scalar and value.t is tape:
@@ -99,7 +105,8 @@ def run(fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wr
         failed(error, fn, args, parts, tape)
         raise
     finally:
-        ACTIVE.remove(tape)
+        for t in (tape, *others):
+            ACTIVE.remove(t)
     return Recording(tape, value, place, parts)
 
 

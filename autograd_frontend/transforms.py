@@ -29,12 +29,13 @@ SMALL = 300  # nodes
 class Chosen:
     """The arguments that `wrt` names, found again at each call."""
 
-    __slots__ = ("fn", "wrt", "names", "fixed", "cached", "checked", "large", "floats")
+    __slots__ = ("fn", "wrt", "names", "fixed", "cached", "checked", "large", "floats", "several")
 
     def __init__(self, f: Callable[..., Any], wrt: Wrt) -> None:
         if not callable(f):
             raise TypeError(f"grad takes a function, not {type(f).__name__}")
         self.fn = plain(f)
+        self.several = isinstance(wrt, (tuple, list))
         self.wrt = tuple(wrt) if isinstance(wrt, (tuple, list)) else (wrt,)
         if not all(isinstance(w, (int, str)) for w in self.wrt):
             raise TypeError(f"wrt={wrt!r} has to be a position, a parameter name, or a tuple of them")
@@ -93,15 +94,19 @@ class Chosen:
         self.large = len(recording.tape) > SMALL
         self.floats = not recording.tape.quiet and not kwargs and ordered and leaves_nothing(fn)
         recording.tape.finish()
-        parts = recording.parts
-        if len(parts) != len(places) or not ordered:
-            order = dict(parts)
-            for place in places:
-                if place not in order:
-                    recording.tape.release()
-                    raise TypeError(not_differentiable(fn, place, args[place] if type(place) is int else kwargs[place]))
-            recording.parts = [(place, order[place]) for place in places]
+        if len(recording.parts) != len(places) or not ordered:
+            recording.parts = self.in_order(recording, places, args, kwargs)
         return recording
+
+    def in_order(self, recording: Any, places: Any, args: Any, kwargs: Any) -> list[Any]:
+        """The parts of a recording that are the chosen arguments, in their order."""
+        order = dict(recording.parts)
+        for place in places:
+            if place not in order:
+                recording.release()
+                given = args[place] if isinstance(place, int) else kwargs[place]
+                raise TypeError(not_differentiable(self.fn, place, given))
+        return [(place, order[place]) for place in places]
 
     def inside(self, args: Any, kwargs: dict[str, Any]) -> Any:
         """The same inside a recorded function whose values it depends on (otherwise None): a `Nested`."""
@@ -113,11 +118,7 @@ class Chosen:
         check_source(self.fn)
         places = self.places(args, kwargs)[0]
         nested = Nested(self.fn, args, kwargs, places, tape)
-        found = {place for place, _ in nested.parts}
-        for place in places:
-            if place not in found:
-                given = args[place] if isinstance(place, int) else kwargs[place]
-                raise TypeError(not_differentiable(self.fn, place, given))
+        self.in_order(nested, places, args, kwargs)
         return nested
 
 
@@ -131,28 +132,26 @@ def value_and_grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -
 
     chosen = Chosen(f, wrt)
 
-    several = isinstance(wrt, (tuple, list))
-
     @functools.wraps(chosen.fn)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
         if ACTIVE and (nested := chosen.inside(args, kwargs)) is not None:
             value = nested.value
             check_scalar(nested, has_aux)
             gradients = nested.pull(None, False)
-            return value, (tuple(gradients) if several else gradients[0])
+            return value, (tuple(gradients) if chosen.several else gradients[0])
         calm(chosen.large)
         try:
             recording = chosen.record(args, kwargs)
             if type(recording) is tuple:
                 value, gradients = recording
-                return value, (tuple(gradients) if several else gradients[0])
+                return value, (tuple(gradients) if chosen.several else gradients[0])
             value = recording.value
             if type(recording.place) is not Scalar or has_aux:
                 check_scalar(recording, has_aux)
             gradients = recording.gradients(None, False)
         finally:
             resume()
-        return value, (tuple(gradients) if several else gradients[0])
+        return value, (tuple(gradients) if chosen.several else gradients[0])
 
     return differentiated
 

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import gc
 import types
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -26,6 +27,9 @@ class Leaf:
 
     def __init__(self, given: Any, ref: Any) -> None:
         self.given, self.ref = given, ref
+
+    def built(self, of_leaf: Callable[[Any], Any]) -> Any:
+        return of_leaf(self)
 
     def gradient(self) -> Any:
         """What arrived, in the type, shape and dtype of the argument, in memory of its own."""
@@ -56,8 +60,12 @@ class Box:
 
     def gradient(self) -> Any:
         """The same container with gradients, and None in place of what is not differentiable."""
+        return self.built(lambda leaf: leaf.gradient())
+
+    def built(self, of_leaf: Callable[[Any], Any]) -> Any:
+        """The same container with what is made of each of its numbers and arrays."""
         x: Any = self.first
-        found = {key: part.gradient() for key, part in self.parts}
+        found = {key: part.built(of_leaf) for key, part in self.parts}
         if isinstance(x, dict):
             r = {key: found.get(key) for key in x}
             return r if type(x) is dict else rebuilt(x, r)
@@ -178,6 +186,10 @@ def enter(x: Any, t: Tape) -> tuple[Any, Any]:
         found = enter_inside(x, t)
         if found is not None:
             return found
+    elif t.dual and type(x) in (float, float64):
+        number = tensor(x, node("input", [], 0), t)
+        t.quiet = True
+        return number, Leaf(x, number)
     kind = type(x)
     if kind is float or kind is float64:
         n: Any = Scalar()
@@ -291,8 +303,8 @@ def leave(x: Any, t: Tape, s: Any, seen: set[int] | None = None) -> tuple[Any, A
             seen.add(owner)
         if x.t is not t and x.t.live:
             raise refuse(
-                "a derivative is taken inside a recorded function, and depends on its values",
-                "Derivatives of derivatives are not recorded yet: write the inner derivative out.",
+                "a derivative is taken inside a recorded function, of a function that returns a value of the outer one",
+                "Hand the outer value to the inner function as an argument.",
                 s,
             )
         return v, (x if x.t is t else None)

@@ -13,7 +13,7 @@ from .eager import EAGER
 from .memory import frozen, plain_key
 from .ops.block import OPERATIONS
 from .recording import depends, settle, site, tape_of, value
-from .stores import Scatter, adopt, before_plain_write, before_write
+from .stores import Scatter, adopt, before_plain_write, before_write, written
 from .tape import Ref, Scalar, Tensor
 
 ndarray = np.ndarray
@@ -24,13 +24,15 @@ def at(call: Callable[..., Any], sign: int) -> Callable[..., None]:
 
     def handle(a: Any, indices: Any, b: Any) -> None:
         s = site()
+        if not isinstance(value(a), ndarray):
+            return call(value(a), plain_key(indices), value(b))  # which raises
         x, key = settle(a), frozen(plain_key(indices))
         v: Any = settle(b)
         t = tape_of((x, v))
         if t is None:
             before_plain_write(a, s)
             call(a, key, v)
-            return
+            return None
         target: Any = adopt(a, t, s) if type(x) is ndarray else x
         before_write(target, s)
         call(target.v, key, value(v))
@@ -38,6 +40,8 @@ def at(call: Callable[..., Any], sign: int) -> Callable[..., None]:
             w = v.v
             source, fit = (v, (None, None, False)) if type(v) is Scalar else (v.n, fit_of(w))  # type: ignore[union-attr]
             t.append(Scatter("add_at", target.n, key, source, fit, sign, s))
+            if t.dual:
+                written(t, target.n, key, source, sign)
 
     handle.__name__ = f"{call.__name__}_at"
     return handle
@@ -49,9 +53,11 @@ def writing(f: Callable[..., Any], recorded: Callable[..., None]) -> Callable[..
     first = recorded.__code__.co_varnames[0]
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        x = args[0] if args else kwargs.get(first)
+        if not isinstance(value(x), ndarray):  # which raises
+            return f(*map(value, args), **{k: value(v) for k, v in kwargs.items()})
         if depends(args) or depends(kwargs):
             return recorded(*args, **kwargs)
-        x = args[0] if args else kwargs.get(first)
         if type(x) is ndarray:
             before_plain_write(x)
         return f(*args, **kwargs)

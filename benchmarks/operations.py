@@ -18,8 +18,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from autograd_frontend import ops, record  # noqa: E402
-from benchmarks.run import best_of_rounds, print_table, show  # noqa: E402
+from autograd_frontend import ops, record
+from benchmarks.run import best_of_rounds, print_table, show
 
 try:
     import torch

@@ -25,6 +25,7 @@ from . import programs_stmts as stmts
 from .programs_scope import Func, Gen, Scope, Shape, Var, bare, indent
 
 HEAD = ["import math", "import numpy as np", ""]
+MODULES = ("collections", "contextlib", "copy", "dataclasses", "functools", "itertools", "types")
 CONSTANTS = {"C": "C = 0.7\n", "W": "W = np.array([0.4, -0.9, 1.3])\n"}
 TICKS = ["TRACE = []", "", "def tick(place):", "    TRACE.append(place)", "    return 0", ""]
 TICKS += ["def boom(place):", "    raise AssertionError(f'untaken path {place} was evaluated')", ""]
@@ -39,6 +40,10 @@ class Program:
     args: tuple[Any, ...]
     features: frozenset[str] = frozenset()
     mutates: bool = False
+
+    def wide(self) -> Callable[..., Any]:
+        """The function with float64 in place of float32, for differences."""
+        return replace(self, text=self.text.replace("np.float32", "np.float64")).function()
 
     def function(self) -> Callable[..., Any]:
         """The function, from a module of its own, its source where `inspect` finds it."""
@@ -162,11 +167,16 @@ def build(gen: Gen) -> Program:
     captured = [v for v in (Var("C", "scalar"), Var("W", "array", (3,), False)) if gen.chance(3)]
     scope.variables += [*captured, *variables]
     gen.fuel = 130
+    gen.top_funcs = list(scope.funcs)
     body = gen.repeat(lambda: stmts.statement(gen, scope), 10, odds=10)
     names = ", ".join(v.name for v in variables)
-    lines += [f"def f({names}):", *indent([*body, "return " + stmts.returned(gen, scope)]), ""]
+    final = "return " + stmts.returned(gen, scope)
+    lines = [*gen.top, *lines, f"def f({names}):", *indent([*body, final]), ""]
     text = "\n".join(lines)
-    head = list(HEAD) + (TICKS if gen.probe else [])
+    if "np.float32" in text:
+        gen.mark("float32")
+    head = [f"import {name}" for name in MODULES if re.search(rf"\b{name}\.", text)]
+    head += HEAD + (TICKS if gen.probe else [])
     head += [line for name, line in CONSTANTS.items() if re.search(rf"\b{name}\b", text)]
     return Program("\n".join([*head, text]), "f", tuple(values), frozenset(gen.features), mutates)
 

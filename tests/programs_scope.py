@@ -94,6 +94,9 @@ class Gen:
         self.features: set[str] = set()
         self.fuel = 90
         self.dims = (self.number(2, 4), self.number(2, 3))
+        self.top: list[str] = []  # lines for the top of the module
+        self.top_funcs: list[Func] = []  # helpers there
+        self.hoisted: dict[str, dict[str, str]] = {}  # snippets with lines in `top`, and the names in them
         self._names = 0
         self._ticks = 0
 

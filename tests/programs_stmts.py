@@ -6,7 +6,12 @@ from collections.abc import Callable
 
 from . import programs_arrays as arrays
 from . import programs_exprs as exprs
+from . import programs_snippets as snippets
+from .programs_aliases import ALIASES
+from .programs_containers import CONTAINERS
+from .programs_flow import FLOW
 from .programs_loops import LOOPS
+from .programs_objects import OBJECTS
 from .programs_scope import Func, Gen, Scope, Var, bare, fit, indent
 from .programs_writes import WRITES
 
@@ -133,7 +138,7 @@ def nested_function(gen: Gen, scope: Scope) -> Lines:
 
 def localised(body: Lines, scope: Scope) -> Lines:
     """`body` with a nonlocal statement for the outer names that it binds."""
-    outer = {v.name for v in scope.variables} - {"C", "W"}
+    outer = {v.name for v in scope.variables if "." not in v.name} - {"C", "W"}
     bound: set[str] = set()
     for line in body:
         left = line.strip().split(" = ")[0] if " = " in line else line.strip().split(" ")[0]
@@ -254,7 +259,7 @@ def returned(gen: Gen, scope: Scope, depth: int = 0) -> str:
 
 def statement(gen: Gen, scope: Scope) -> Lines:
     """One statement, or a few that belong together."""
-    family = gen.pick((SIMPLE, WRITES, SIMPLE, WRITES, CONTROL, WRITES, OTHER, CONTROL))
+    family = gen.pick((SIMPLE, WRITES, SNIPPETS, CONTROL, SNIPPETS, WRITES, OTHER, SNIPPETS))
     if family is CONTROL and gen.fuel <= 0:
         family = SIMPLE
     return gen.pick(family)(gen, scope)
@@ -275,7 +280,16 @@ def loop(gen: Gen, scope: Scope) -> Lines:
     return gen.pick(LOOPS)(gen, scope, body)
 
 
+def inside(gen: Gen, scope: Scope, outer: Scope | None) -> Lines:
+    """Statements in a hole of a snippet; those of a nested function may bind names of the one around it."""
+    body = block(gen, scope, 1)
+    return body if outer is None else localised(body, outer)
+
+
 Statement = Callable[[Gen, Scope], Lines]
 SIMPLE: tuple[Statement, ...] = (assign_scalar, assign_array, rebind, augment, unpack)
 CONTROL: tuple[Statement, ...] = (branch, loop, branch_alone, loop, early_return, nested_function)
 OTHER: tuple[Statement, ...] = (listed, dictionary, call_writer, guarded, nested_function, call_writer)
+SNIPPETS: tuple[Statement, ...] = tuple(
+    snippets.statement(table, inside) for table in (CONTAINERS, FLOW, OBJECTS, ALIASES)
+)

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, note, reject, settings
 from hypothesis import strategies as st
 
-from autograd_frontend import RecordError, record, vjp
+from autograd_frontend import RecordError, jvp, record, vjp
 
 from . import oracle
 from .programs import Program, branch_probe_programs, programs
@@ -59,10 +59,10 @@ def precision(program: Program) -> float:
 
 def reference(program: Program, weights: Any) -> Any:
     """The gradient by differences; a program near a kink, a jump or with wild derivatives is dropped."""
-    values, error = oracle.gradient(program.function(), program.args, weights)
+    values, error = oracle.gradient(program.wide(), program.args, weights)
     assume(error < 1e-6 and np.max(np.abs(values), initial=0.0) < 1e4)
     if "float32" in program.features:
-        narrow, wide = oracle.entries(plain(program)), oracle.entries(program.function()(*oracle.widened(program.args)))
+        narrow, wide = oracle.entries(plain(program)), oracle.entries(program.wide()(*oracle.widened(program.args)))
         assume(narrow.shape == wide.shape and np.allclose(narrow, wide, rtol=1e-3, atol=1e-4))
     return values
 
@@ -121,11 +121,38 @@ def test_adjoint_identity(program: Program, seed: int) -> None:
     weights = oracle.random_like(plain(program), seed)
     direction = oracle.random_like(program.args, seed + 1)
     reference(program, weights)
-    pushed = oracle.directional(program.function(), program.args, direction, weights)
+    pushed = oracle.directional(program.wide(), program.args, direction, weights)
     pulled = oracle.entries(recorded(program).pullback(weights))
     along = oracle.entries(direction)
     scale = 1.0 + float(np.abs(along) @ np.abs(pulled))
     assert abs(pushed.value - along @ pulled) < precision(program) * scale
+
+
+@tries(150)
+@given(programs(), seeds)
+def test_tangents_are_the_adjoint_of_the_pullback(program: Program, seed: int) -> None:
+    """<J v, w> in forward mode is <v, J'w> in reverse mode, and the value the plain function's, bit for bit."""
+    direction = oracle.random_like(program.args, seed + 1)
+    args, plain_args = program.fresh(), program.fresh()
+    expected = program.function()(*plain_args)
+    weights = oracle.random_like(expected, seed)
+    try:
+        value, pushed = jvp(program.function(), args, moving(direction))
+    except RecordError:
+        assume(not program.mutates)
+        raise
+    assert oracle.same_bits(value, expected) and oracle.same_bits(args, plain_args)
+    pulled = oracle.entries(recorded(program).pullback(weights)) @ oracle.entries(direction)
+    pairs = zip(flat(pushed), oracle.flatten(weights))
+    a = sum(oracle.dot(t, w) for t, w in pairs if t is not None)
+    size = 1.0 + float(np.abs(oracle.entries(direction)).sum()) * abs(pulled) + abs(a)
+    assume(size < 1e6)
+    assert abs(a - pulled) <= (1e-3 if "float32" in program.features else 1e-9) * size, (a, pulled)
+
+
+def moving(direction: Any) -> Any:
+    """None for arguments that are plain data."""
+    return tuple([d if oracle.entries(d).size else None for d in direction])
 
 
 @tries(150)
@@ -324,7 +351,7 @@ def test_few_draws_are_unusable() -> None:
     def draw(program: Program) -> None:
         value = plain(program)
         assert oracle.finite(value) and oracle.same_bits(value, plain(program))
-        _, error = oracle.gradient(program.function(), program.args, oracle.random_like(value, 1))
+        _, error = oracle.gradient(program.wide(), program.args, oracle.random_like(value, 1))
         counts["all"] += 1
         counts["poor"] += not error < 1e-6
         counts["features"] += len(program.features)

@@ -1,4 +1,4 @@
-"""Derivatives of derivatives: every operation to order two against differences of its gradient, a few to order three."""
+"""Derivatives of derivatives: all operations to order two against differences of gradients, a few to order three."""
 
 from __future__ import annotations
 

@@ -30,7 +30,8 @@ def masked_softmax(ops, s, mask):
     if mask is None:
         return even(ops, s)
     some = ops.any(mask, axis=-1, keepdims=True)
-    return ops.where(mask, even(ops, ops.where(mask, s, ops.where(some, -np.inf, 0))), 0)
+    blocked = ops.astype(ops.where(some, -np.inf, 0), s.dtype)
+    return ops.where(mask, even(ops, ops.where(mask, s, blocked)), 0)
 
 
 def pushed_softmax(ops, t, p):

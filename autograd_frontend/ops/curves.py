@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import RecordError
 from .block import Like, operation
 from .reductions import CUBE, MATRIX, VECTOR
 
@@ -24,6 +25,8 @@ class Table:
             xp, fp = xp[order], fp[order]
             xp = ops.concatenate((xp[:1] - abs(period), xp[1:-1], xp[-1:] + abs(period)))
             n += 2
+        if n > 1 and np.any(xp[1:] < xp[:-1]):  # what NumPy gives then means nothing
+            raise RecordError("the places of the table given to np.interp do not increase", None, "Sort them first.")
         self.below, self.above = self.x < xp[0], self.x > xp[-1]
         self.k = k = np.clip(ops.searchsorted(xp, self.x, side="right") - 1, 0, max(n - 2, 0))
         self.next = k + (n > 1)

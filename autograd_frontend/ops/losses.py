@@ -77,10 +77,11 @@ def entropy(ops, x, weights, n):
 
 @operation()
 class cross_entropy:
-    """`cross_entropy(logits, target, axis, mean=True)`: `-sum(target*L)/N`, `L` the log-softmax of `logits` along `axis`
-    and `N` the number of slices along it (`mean=False`: 1). `target` may be any weights; a weight 0 on an infinite `L`
-    is NaN. Pullback: that of log-softmax for `-target*(g/N)`, without cancellation near one; target: `-L*(g/N)`. Shapes
-    that are not equal: ValueError. An axis out of range: AxisError."""
+    """`cross_entropy(logits, target, axis, mean=True)`: `-sum(target*L)/N`, `L` the log-softmax of `logits` along
+    `axis` and `N` the number of slices along it (`mean=False`: 1). `target` may be any weights; a weight 0 on an
+    infinite `L` is NaN. Pullback: that of log-softmax for `-target*(g/N)`, without cancellation near one; target:
+    `-L*(g/N)`. Shapes that are not equal: ValueError. An axis out of range: AxisError. A `mean` that is no bool:
+    TypeError."""
 
     keeps = ("logs", "e", "rest", "at", "n")
 
@@ -117,8 +118,8 @@ class cross_entropy:
 @operation()
 class distill:
     """`distill(student, teacher, axis)`: the cross entropy of `student` and softmax of `teacher` along `axis`, the mean
-    over the slices along it. The teacher is detached: it gets no gradient and has no tangent. Shapes that are not equal:
-    ValueError. An axis out of range: AxisError."""
+    over the slices along it. The teacher is detached: it gets no gradient and has no tangent. Shapes that are not
+    equal: ValueError. An axis out of range: AxisError."""
 
     keeps = ("weights", "e", "rest", "at", "n")
     reads = ("teacher",)

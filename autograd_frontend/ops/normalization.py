@@ -102,11 +102,11 @@ class layer_norm:
 
 @operation()
 class batch_norm:
-    """`batch_norm(x, gamma, beta, epsilon=1e-5)`: `[c, *spatial]`, `[c]`, `[c]` -> shape of `x`. Every channel minus its
-    mean over all positions, divided by `sqrt(variance + epsilon)` (the variance divides by their number), times `gamma`,
-    plus `beta`; one position gives `beta`. This sample only: no running statistics. Pullback as of `layer_norm`, the
-    sums over the positions. An extent of 0, or another shape of `gamma` or `beta`: ValueError. An `epsilon` that is no
-    number: TypeError."""
+    """`batch_norm(x, gamma, beta, epsilon=1e-5)`: `[c, *spatial]`, `[c]`, `[c]` -> shape of `x`. Every channel minus
+    its mean over all positions, divided by `sqrt(variance + epsilon)` (the variance divides by their number), times
+    `gamma`, plus `beta`; one position gives `beta`. This sample only: no running statistics. Pullback as of
+    `layer_norm`, the sums over the positions. An extent of 0, or another shape of `gamma` or `beta`: ValueError. An
+    `epsilon` that is no number: TypeError."""
 
     keeps = ("xh", "r")
 

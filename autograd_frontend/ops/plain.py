@@ -21,7 +21,7 @@ from . import strided
 def finite(x: Any) -> bool:
     """Whether all entries are finite, in one pass without a temporary; that of some huge ones is not seen."""
     if type(x) is np.ndarray:
-        return math.isfinite(x.dot(x) if x.ndim == 1 else np.vdot(x, x))
+        return math.isfinite(abs(x.dot(x) if x.ndim == 1 else np.vdot(x, x)))
     return bool(x - x == 0)
 
 

@@ -11,7 +11,7 @@ from .linalg import STACK, A, B, U, kind_of
 
 def exponents(ops, x):
     """The power of two just above every entry; a very low one for zeros, which decide nothing, 0 for infinities."""
-    return ops.where(x == 0, -100_000, ops.where(ops.isfinite(x), ops.frexp(x)[1], 0))
+    return ops.where(x == 0, -100_000, ops.where(ops.isfinite(x), ops.frexp(ops.detach(x))[1], 0))
 
 
 def highest(ops, e, axis):
@@ -32,8 +32,8 @@ def scaled(ops, a, b, scale):
     if kind.kind != "f":
         a, b, kind = a * 1.0, b * 1.0, np.dtype(float)
     scale, limits = weak(scale, kind), np.finfo(kind)
-    largest = [float(ops.largest(abs(x), axis=None)) for x in (a, b)]
-    if limits.tiny <= abs(scale) <= 1 and a.shape[-1] * largest[0] * largest[1] < limits.max / 2:
+    reach = a.shape[-1] * float(ops.largest(abs(a), axis=None)) * float(ops.largest(abs(b), axis=None))
+    if weak(limits.tiny, kind) <= abs(scale) <= 1 and reach < weak(limits.max, kind) / 2:
         return (a @ b) * scale  # no sum overflows, and no digit of one is lost that the result would have
     ea, eb = exponents(ops, a), exponents(ops, b)
     k = (ops.swapaxes(highest(ops, eb, -1), -1, -2) - highest(ops, ea, -2)) // 2

@@ -52,8 +52,8 @@ def without(ops, x, at):
 
 
 def logs_pull(ops, g, e, rest, at):
-    """`g*(1 - p) - p*(sum of the other g)`, `p` being softmax. Only for the largest entry is `1 - p` below 1/2, and then
-    `rest/(1 + rest)` has all its digits; for the others the sum of every g is just as accurate."""
+    """`g*(1 - p) - p*(sum of the other g)`, `p` being softmax. Only for the largest entry is `1 - p` below 1/2, where
+    `rest/(1 + rest)` keeps all its digits; for the others `g - p*(sum of every g)` is just as accurate."""
     if not g.size:
         return g
     others, top = without(ops, g, at)
@@ -147,8 +147,8 @@ class softmax:
 
 @operation("scipy.special.log_softmax")
 class log_softmax:
-    """Logarithm of softmax `p` over the axes (all of them for None). Pullback `g*(1 - p) - p*(sum of the other g)`; where
-    one entry has nearly all the weight, nothing cancels."""
+    """Logarithm of softmax `p` over the axes (all of them for None). Pullback `g*(1 - p) - p*(sum of the other g)`;
+    where one entry has nearly all the weight, nothing cancels."""
 
     bind, shape = rowwise_bind, floats
 

@@ -1,0 +1,271 @@
+"""Forward mode: tangents carried beside values.
+
+A function runs on a `Forward` tape. The node of a recorded value holds its tangent where, in reverse mode, the
+cotangent will be; and as a write or a view acts on memory, it acts on the tangent's memory (the node's mirror), at
+once. The tangent of an operation comes from its block: by the tangent rules, by the pullback rules of elementwise
+operations, by the operation itself where it is linear.
+
+A tape that is `kept` remembers these steps, so that further tangents can be pushed through without running the function
+again. Then what the steps need is saved from later writes as in reverse mode.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .cotangents import has_nan, repeats
+from .ops.block import Operation
+from .ops.plain import PLAIN
+from .recording import gather, is_complex, refuse, settle, value
+from .tape import Node, Ref, Tape, Tensor, View, node, tensor
+
+ndarray = np.ndarray
+float64 = np.float64
+
+
+class Forward(Tape):
+    """The tape of a function run with tangents. `steps`: how they move, if it is kept."""
+
+    __slots__ = ()  # the same slots as `Tape`: a tape that is over becomes an `Over`
+
+    def __init__(self, kept: bool) -> None:
+        super().__init__()
+        self.dual, self.fast, self.kept = True, False, kept
+        self.steps: list[Any] = []
+
+    def append(self, n: Any) -> None:
+        if self.deep:  # a derivative inside is recorded on it
+            super().append(n)
+
+    def done(self, step: Any) -> None:
+        """Take a step, and remember it."""
+        with np.errstate(all="ignore"):
+            step.run()
+        if self.kept:
+            self.steps.append(step)
+            if isinstance(step, Push):
+                self.unseen.append(step)
+
+    def again(self) -> None:
+        """Push other tangents, those that the inputs hold now, through what was run."""
+        with np.errstate(all="ignore"):
+            for step in self.steps:
+                step.run()
+
+    def release(self) -> None:
+        self.steps.clear()
+        super().release()
+
+
+def tangent(place: Any) -> Any:
+    """The tangent at a place, or None for zero; in memory that later writes do not change."""
+    if type(place) is View:
+        return None if place.silent() else copied(place.mirror())
+    g = place.g
+    return copied(g) if place.own == 2 else g
+
+
+def copied(t: Any) -> Any:
+    return t.copy() if type(t) is ndarray else t
+
+
+def receive(n: Node, t: Any, v: Any) -> None:
+    """Set the tangent of the node of `v`."""
+    if t is not None and type(v) is ndarray:
+        t = np.asarray(t)
+        if t.shape != v.shape or t.dtype != v.dtype:
+            t = np.array(np.broadcast_to(t, v.shape), v.dtype)
+    elif type(t) is ndarray:
+        t = t[()]
+    if n.own == 2:
+        n.g[...] = 0 if t is None else t
+    else:
+        n.g = t
+
+
+class Push:
+    """The tangent of an operation with the result `v`, at the node `n`. `edges`: (place, rule, strict, saved)."""
+
+    __slots__ = ("n", "v", "edges")
+
+    def __init__(self, n: Node, v: Any, edges: list[Any]) -> None:
+        self.n, self.edges = n, edges
+        self.v = np.broadcast_to(np.empty((), v.dtype), v.shape) if type(v) is ndarray else v  # only its shape matters
+
+    def run(self) -> None:
+        total = None
+        for place, rule, strict, saved in self.edges:
+            t = tangent(place)
+            if t is not None:
+                d = watched(rule(PLAIN, t, *saved), t) if strict else rule(PLAIN, t, *saved)
+                total = d if total is None else total + d
+        receive(self.n, total, self.v)
+
+
+def watched(d: Any, t: Any) -> Any:
+    """`d` with exact zeros where the tangent is zero, if it has a NaN there."""
+    return np.where(np.equal(t, 0), 0, d) if isinstance(d, (ndarray, np.generic)) and has_nan(d) else d
+
+
+def push(op: Operation, v: Any, n: Node, operands: Any, attributes: Any, again: Any, t: Any) -> None:
+    """Give the node of `v`, the result of `op`, its tangent. `again` is the call: (function, args, kwargs)."""
+    if is_complex(v) or any(is_complex(value(x)) for x in operands):
+        raise refuse(f"the tangent of {op.name} of complex numbers is not known", "Use reverse mode: grad, vjp.")
+    if op.linear and not op.elementwise:
+        step: Push = Joint(n, v, [linear(op, operands, again)])
+    else:
+        rules = op.pulls if op.elementwise else op.pushes
+        if not rules:
+            raise refuse(f"{op.name} has no tangent rule", "Register one, or use reverse mode: grad, vjp.")
+        edges = []
+        for i, x in enumerate(operands):
+            if isinstance(x, Ref) and x.t is t:
+                rule = rules[0 if op.variadic else i]
+                saved: list[Any] = [i] if op.variadic else []
+                gather(rule.needs, saved, v, operands, attributes, t, op.keeps)
+                edges.append([x.n, rule.function, op.elementwise and rule.strict, wide(saved)])  # type: ignore[attr-defined]
+        step = Push(n, v, edges)
+    t.done(step)
+
+
+def wide(saved: list[Any]) -> list[Any]:
+    """Saved operands, where Python floats follow IEEE."""
+    return [float64(x) if type(x) is float else x for x in saved]
+
+
+class Joint(Push):
+    """The tangent of a linear operation: the call itself, on tangents. `edges`: one of (places, call, None, saved)."""
+
+    __slots__ = ()
+
+    def run(self) -> None:
+        places, call, _, saved = self.edges[0]
+        tangents = [tangent(p) for p in places]
+        receive(self.n, None if all(t is None for t in tangents) else call(tangents, saved), self.v)
+
+
+def linear(op: Operation, operands: Any, again: Any) -> Any:
+    """The places, the call and the saved values of a linear operation. Where its rules look at other operands (a
+    product) it is linear in each of them, otherwise in all of them together."""
+    call, args, kwargs = again
+    leaves: list[Any] = []
+    form, named = form_of(args, leaves), form_of(kwargs, leaves)
+    plain = {id(x) for x in operands if not isinstance(x, Ref)}
+    at = [i for i, x in enumerate(leaves) if isinstance(x, Ref) and x.t.live]
+    values: list[Any] = [value(x) for x in leaves]
+    zeros = [zeros_of(v) if id(x) in plain and type(x) is not bool else v for x, v in zip(leaves, values, strict=True)]
+    each: bool = any(type(n) is int and 0 <= n < 100 or n == "operands" for rule in op.pulls for n in rule.needs)
+
+    def with_leaves(new: list[Any]) -> Any:
+        return call(*filled(form, new), **filled(named, new))
+
+    def pushed(tangents: list[Any], saved: list[Any]) -> Any:
+        if each:
+            total: Any = None
+            for i, t in zip(at, tangents, strict=True):
+                if t is not None:
+                    d = with_leaves([*saved[:i], t, *saved[i + 1 :]])
+                    total = d if total is None else total + d
+            return total
+        new = list(saved)
+        for i, t in zip(at, tangents, strict=True):
+            new[i] = zeros_of(values[i]) if t is None else t
+        return with_leaves(new)
+
+    return [leaves[i].n for i in at], pushed, None, values if each else zeros
+
+
+def zeros_of(x: Any) -> Any:
+    return 0 * x
+
+
+class Leaf:
+    """The place of a value in the arguments of a call."""
+
+    __slots__ = ("i",)
+
+    def __init__(self, i: int) -> None:
+        self.i = i
+
+
+def form_of(x: Any, leaves: list[Any]) -> Any:
+    """Nested arguments with numbered leaves; what is in them is collected."""
+    if type(x) is list or type(x) is tuple:
+        return type(x)([form_of(e, leaves) for e in x])
+    if type(x) is dict:
+        return {k: form_of(e, leaves) for k, e in x.items()}
+    leaves.append(settle(x) if type(x) is ndarray else x)  # it may hold recorded values
+    return Leaf(len(leaves) - 1)
+
+
+def filled(form: Any, leaves: list[Any]) -> Any:
+    if type(form) is Leaf:
+        return leaves[form.i]
+    if type(form) is dict:
+        return {k: filled(e, leaves) for k, e in form.items()}
+    return type(form)([filled(e, leaves) for e in form])
+
+
+def dual_handle(name: str, v: Any, s: Any, t: Any) -> Tensor:
+    """A value with a node that will hold its tangent."""
+    return tensor(v, node(name, [], s), t)
+
+
+class Read:
+    """A read through an index that copies, at the node `n`."""
+
+    __slots__ = ("n", "v", "place", "key")
+
+    def __init__(self, n: Node, v: Any, place: Any, key: Any) -> None:
+        self.n, self.v, self.place, self.key = n, v, place, key
+
+    def run(self) -> None:
+        receive(self.n, None if self.place.silent() else copied(self.place.mirror()[self.key]), self.v)
+
+
+class Written:
+    """A write `place[key] = value`; with `sign`, `place[key] += sign*value`. `value` None: it has no tangent."""
+
+    __slots__ = ("place", "key", "value", "sign")
+
+    def __init__(self, place: Any, key: Any, value: Any, sign: int = 0) -> None:
+        self.place, self.key, self.value, self.sign = place, key, value, sign
+
+    def run(self) -> None:
+        t = None if self.value is None else tangent(self.value)
+        if t is None and (self.sign or self.place.silent()):
+            return
+        m = self.place.mirror()
+        if not self.sign:
+            m[self.key] = 0 if t is None else t
+        elif repeats(self.key):
+            np.add.at(m, self.key, self.sign * t)
+        else:
+            m[self.key] += self.sign * t
+
+
+class Fresh:
+    """Plain memory that holds recorded values from here on."""
+
+    __slots__ = ("n",)
+
+    def __init__(self, n: Node) -> None:
+        self.n = n
+
+    def run(self) -> None:
+        receive(self.n, None, None)
+
+
+class Sum:
+    """The tangent of a sum, at the node `n` of `v`: those of its `places`."""
+
+    __slots__ = ("n", "v", "places")
+
+    def __init__(self, n: Node, v: Any, places: list[Any]) -> None:
+        self.n, self.v, self.places = n, v, places
+
+    def run(self) -> None:
+        found = [t for t in map(tangent, self.places) if t is not None]
+        receive(self.n, sum(found[1:], found[0]) if found else None, self.v)

@@ -1,0 +1,384 @@
+"""Tangents, Jacobians and second derivatives, as functions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .forward import Forward, tangent
+from .memory import Gather, gather_back
+from .recording import ACTIVE, is_complex
+from .seeds import checked
+from .tape import Node, Pair, Ref, Scalar, Tape, add_to, pass_on
+from .trace import Recording, calm, check_source, resume, run
+from .transforms import Chosen, Wrt, grad, plain
+from .trees import Box, like, rebuilt
+
+ndarray = np.ndarray
+
+
+def jvp(f: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
+    """`value, tangent = jvp(f, args, tangents)`: the value of `f(*args)` and its derivative along `tangents`.
+
+    `tangents` has one entry for each argument, in its structure, shapes and types; None where an argument does not
+    move (or is plain data). The tangent has the structure of the value, with None in place of plain data. Raises
+    ValueError or TypeError where they do not fit, RecordError for what cannot be recorded faithfully.
+    """
+    args, tangents = sequence("args", args), sequence("tangents", tangents)
+    if len(args) != len(tangents):
+        counts = f"{len(args)} arguments and {len(tangents)} tangents"
+        raise ValueError(f"jvp got {counts}; give None for what does not move")
+    moving = tuple([i for i, t in enumerate(tangents) if t is not None])
+    if not moving:
+        raise ValueError("jvp got no tangent: every entry of tangents is None")
+    fn = plain(f)
+    if ACTIVE and (nested := inside(fn, args, {}, moving, tangents)) is not None:
+        return push_inside(nested, [tangents[i] for i in moving])
+    tape, recording = forward(fn, args, {}, moving, False, lambda parts: move(parts, [tangents[i] for i in moving]))
+    try:
+        return recording.value, outgoing(recording.place, recording.value)
+    finally:
+        tape.release()
+
+
+def sequence(name: str, x: Any) -> tuple[Any, ...]:
+    if not isinstance(x, (tuple, list)):
+        raise TypeError(f"jvp: {name} is {type(x).__name__}, expected a tuple with one entry for each argument of f")
+    return tuple(x)
+
+
+def inside(fn: Any, args: Any, kwargs: Any, places: Any, others: Any = ()) -> Any:
+    """The recording of `fn` inside a recorded function whose values it depends on; otherwise None."""
+    from .nested import Nested, outer_tape
+
+    tape = outer_tape(fn, (*args, *others), kwargs)
+    return None if tape is None else Nested(fn, args, kwargs, list(places), tape)
+
+
+def push_inside(nested: Any, tangents: list[Any]) -> tuple[Any, Any]:
+    """The tangent inside a recorded function: the pullback is linear in the cotangent, and its transpose is wanted."""
+    from .nested import Nested, places_of, value_of
+
+    def pull(cotangent: Any) -> list[Any]:
+        gradients: list[Any] = nested.pull(cotangent)
+        return gradients
+
+    zero = zeros(places_of(nested.value), value_of(nested.value))
+    transpose = Nested(pull, (zero,), {}, [0], nested.tape)
+    return nested.value, transpose.pull(tangents)[0]
+
+
+def zeros(place: Any, x: Any) -> Any:
+    """A zero cotangent."""
+    if isinstance(place, list):
+        return [zeros(p, e) for p, e in zip(place, x, strict=True)]
+    if isinstance(place, dict):
+        return {k: zeros(p, x[k]) for k, p in place.items()}
+    return None if place is None else np.zeros(x.shape, x.dtype) if type(x) is ndarray else type(x)(0)
+
+
+def forward(
+    fn: Any, args: Any, kwargs: Any, places: Any, kept: bool, before: Callable[[Any], None]
+) -> tuple[Forward, Recording]:
+    """Run a function with tangents, those that `before` gives the parts of its arguments."""
+    check_source(fn)
+    tape = Forward(kept)
+    calm()
+    try:
+        return tape, run(fn, None, args, kwargs, places, tape, before)
+    finally:
+        resume()
+
+
+def move(parts: Any, tangents: list[Any]) -> None:
+    """Set the tangents of the arguments."""
+    for (key, part), t in zip(parts, tangents, strict=True):
+        move_part(part, t, f"argument {key!r}")
+
+
+def move_part(part: Any, t: Any, where: str) -> None:
+    if type(part) is not Box:
+        part.ref.n.g = None if t is None else checked(part.given, t, where, "tangent")
+        return
+    for key, p in part.parts:
+        try:
+            e = t[key] if isinstance(part.first, (dict, list, tuple)) else getattr(t, key)
+        except (KeyError, IndexError, TypeError, AttributeError):
+            raise ValueError(f"the tangent of {where} lacks {key!r}") from None
+        move_part(p, e, f"{where}[{key!r}]")
+
+
+def outgoing(place: Any, x: Any) -> Any:
+    """The tangents of a result, in its structure."""
+    return mapped(place, x, lambda p, v: typed(tangent(p.n), v))
+
+
+def typed(t: Any, v: Any) -> Any:
+    """A tangent in the type, shape and dtype of its value, in memory of its own."""
+    if type(v) is ndarray:
+        return np.zeros(v.shape, v.dtype) if t is None else np.array(t, v.dtype)
+    t = t.item() if isinstance(t, np.generic) and not isinstance(v, np.generic) else t
+    return type(v)(0 if t is None else t)
+
+
+def mapped(place: Any, x: Any, f: Callable[[Any, Any], Any]) -> Any:
+    """`f(place, x)` for every recorded number or array of a result; None for the rest."""
+    if isinstance(place, Ref):
+        return f(place, x)
+    if isinstance(place, list):
+        return like(x, [mapped(p, e, f) for p, e in zip(place, x, strict=True)])
+    if isinstance(place, dict):
+        if not isinstance(x, dict):
+            raise TypeError(f"the value is a {type(x).__name__}: return its numbers in a tuple or a dict")
+        r = {k: mapped(p, x[k], f) for k, p in place.items()}
+        return r if type(x) is dict else rebuilt(x, r)
+    return None
+
+
+def sweep_keeping(tape: Tape) -> None:
+    """Run a tape backwards that is kept: nothing is released, and every cotangent is taken out as it is passed."""
+    with np.errstate(all="ignore"):
+        for n in reversed(tape):
+            if type(n) is Scalar:
+                g, n.g = n.g, 0.0
+                if g:
+                    if n.f is None:
+                        n.a.g += g * n.pa
+                        if n.b is not None:
+                            n.b.g += g * n.pb
+                    else:
+                        n.f(n, g)
+            elif isinstance(n, Gather):
+                if (g := n.arrived()) is not None:
+                    gather_back(n.place, n.key, g)
+            elif isinstance(n, Node):
+                if (g := n.arrived()) is not None:
+                    n.op.back(n, g) if type(n) is Pair else pass_on(n.edges, g)
+            else:
+                n.sweep()
+
+
+
+
+def leaves_of(parts: Any) -> list[Any]:
+    """The numbers and arrays among the arguments."""
+    found: list[Any] = []
+    for _, part in parts:
+        found += leaves_of(part.parts) if type(part) is Box else [part]
+    return found
+
+
+class Blocks:
+    """The blocks of a Jacobian: for every number or array of the value and every one of the arguments, by their ids."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[tuple[int, int], Any] = {}
+
+    def block(self, ref: Any, v: Any, leaf: Any) -> Any:
+        """The block of two of them, of the shape of the value followed by that of the argument."""
+        key = id(ref), id(leaf)
+        if key not in self.blocks:
+            x = leaf.given.v if isinstance(leaf.given, Ref) else leaf.given
+            dtype = np.result_type(*[e.dtype if hasattr(e, "dtype") else type(e) for e in (v, x)])
+            self.blocks[key] = np.zeros((*np.shape(v), *np.shape(x)), dtype)
+        return self.blocks[key]
+
+    def result(self, place: Any, x: Any, parts: Any, several: bool) -> Any:
+        """The blocks in the structure of the value, and in it of the arguments."""
+
+        def row(ref: Any, v: Any) -> Any:
+            columns = [part.built(lambda leaf: self.block(ref, v, leaf)[()]) for _, part in parts]
+            return tuple(columns) if several else columns[0]
+
+        return mapped(place, x, row)
+
+
+def entries(x: Any) -> list[Any]:
+    """The indices of the entries of a number or an array."""
+    return list(np.ndindex(np.shape(x)))
+
+
+def unit(x: Any, i: Any) -> Any:
+    """A tangent or cotangent of `x` that is 1 at one entry."""
+    if type(x) is not ndarray:
+        return type(x)(1)
+    u = np.zeros(x.shape, x.dtype)
+    u[i] = 1
+    return u
+
+
+def refs_of(place: Any, x: Any) -> list[tuple[Any, Any]]:
+    """The recorded numbers and arrays of a result, each with its value."""
+    found: list[tuple[Any, Any]] = []
+    mapped(place, x, lambda ref, v: found.append((ref, v)))
+    return found
+
+
+def jacfwd(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
+    """The Jacobian of `f` as a function, in forward mode: one run, then one push for each entry of the arguments.
+
+    `wrt`: a position, a parameter name, or a tuple of them (then a tuple of Jacobians). The Jacobian of an array of
+    shape s with respect to one of shape r has shape `s + r`; of containers it has the structure of the value, and in it
+    that of the argument. TypeError for arguments that are not differentiable.
+    """
+    chosen = Chosen(f, wrt)
+
+    def differentiated(*args: Any, **kwargs: Any) -> Any:
+        places = chosen.places(args, kwargs)[0]
+        if ACTIVE and (nested := inside(chosen.fn, args, kwargs, places)) is not None:
+            return rows_inside(nested, chosen.several)
+
+        def first(parts: Any) -> None:
+            leaf = leaves_of(parts)[0]
+            leaf.ref.n.g = unit(leaf.given, (entries(leaf.given) or [()])[0]) if np.size(leaf.given) else None
+
+        tape, recording = forward(chosen.fn, args, kwargs, places, True, first)
+        parts = chosen.in_order(recording, places, args, kwargs)
+        try:
+            return columns(tape, recording, parts, chosen.several)
+        finally:
+            tape.release()
+
+    return functools.wraps(chosen.fn)(differentiated)
+
+
+def columns(tape: Forward, recording: Recording, parts: Any, several: bool) -> Any:
+    """Push a unit tangent for every entry of the arguments. The first has been pushed by the run itself."""
+    blocks, results = Blocks(), refs_of(recording.place, recording.value)
+    leaves, fresh = leaves_of(recording.parts), True
+    for leaf in leaves:
+        for i in entries(leaf.given):
+            if not fresh:
+                for other in leaves:
+                    still(other.ref.n)
+                put(leaf.ref.n, unit(leaf.given, i))
+                tape.again()
+            fresh = False
+            for ref, v in results:
+                t = tangent(ref.n)
+                if t is not None:
+                    blocks.block(ref, v, leaf)[(..., *i)] = t
+    return blocks.result(recording.place, recording.value, parts, several)
+
+
+def still(n: Any) -> None:
+    """Take the tangent of an input out."""
+    if n.own == 2:
+        n.g[...] = 0
+    else:
+        n.g = None
+
+
+def put(n: Any, t: Any) -> None:
+    if n.own == 2:
+        n.g[...] = t
+    else:
+        n.g = t
+
+
+def jacrev(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
+    """The Jacobian of `f` as a function, in reverse mode: one recording, then one sweep for each entry of the value.
+    Otherwise as `jacfwd`; it costs less where the value has fewer entries than the arguments."""
+    chosen = Chosen(f, wrt)
+
+    def differentiated(*args: Any, **kwargs: Any) -> Any:
+        places = chosen.places(args, kwargs)[0]
+        if ACTIVE and (nested := inside(chosen.fn, args, kwargs, places)) is not None:
+            return rows_inside(nested, chosen.several)
+        check_source(chosen.fn)
+        tape = Tape()
+        tape.kept = True
+        calm()
+        try:
+            recording = run(chosen.fn, None, args, kwargs, places, tape)
+        finally:
+            resume()
+        parts = chosen.in_order(recording, places, args, kwargs)
+        tape.finish()
+        try:
+            return rows(tape, recording, parts, chosen.several)
+        finally:
+            tape.release()
+
+    return functools.wraps(chosen.fn)(differentiated)
+
+
+def rows(tape: Tape, recording: Recording, parts: Any, several: bool) -> Any:
+    """Sweep back a unit cotangent for every entry of the value."""
+    blocks, leaves = Blocks(), leaves_of(recording.parts)
+    for ref, v in refs_of(recording.place, recording.value):
+        if is_complex(v):
+            raise TypeError("jacrev needs a real value: return real and imaginary parts")
+        for i in entries(v):
+            add_to(ref if type(ref) is Scalar else ref.n, unit(v, i))
+            sweep_keeping(tape)
+            for leaf in leaves:
+                blocks.block(ref, v, leaf)[i] = leaf.gradient()
+                forget(leaf.ref)
+    return blocks.result(recording.place, recording.value, parts, several)
+
+
+def forget(ref: Any) -> None:
+    """Take out what arrived at an argument."""
+    if type(ref) is Scalar:
+        ref.g = 0.0
+    else:
+        still(ref.n)
+
+
+def rows_inside(nested: Any, several: bool) -> Any:
+    """A Jacobian inside a recorded function: rows of recorded gradients, stacked."""
+    from .callables import of
+    from .nested import places_of, value_of
+
+    place, plain_value = places_of(nested.value), value_of(nested.value)
+
+    def rows_of(ref: Any, v: Any) -> Any:
+        found = [nested.pull(seeded(place, plain_value, ref, unit(v, i))) for i in entries(v)]
+
+        def stacked(pieces: list[Any]) -> Any:
+            if isinstance(pieces[0], (list, tuple)):
+                return like(pieces[0], [stacked([p[k] for p in pieces]) for k in range(len(pieces[0]))])
+            if isinstance(pieces[0], dict):
+                return {k: stacked([p[k] for p in pieces]) for k in pieces[0]}
+            if type(v) is not ndarray:
+                return pieces[0]
+            first = pieces[0].v if isinstance(pieces[0], Ref) else pieces[0]
+            return of(np.reshape)(of(np.stack)(pieces), (*v.shape, *np.shape(first)))
+
+        columns = [stacked([row[k] for row in found]) for k in range(len(nested.parts))]
+        return tuple(columns) if several else columns[0]
+
+    return mapped(place, plain_value, rows_of)
+
+
+def seeded(place: Any, x: Any, ref: Any, u: Any) -> Any:
+    """A cotangent that is `u` at one recorded value, and zero at the others."""
+    if isinstance(place, list):
+        return [seeded(p, e, ref, u) for p, e in zip(place, x, strict=True)]
+    if isinstance(place, dict):
+        return {k: seeded(p, x[k], ref, u) for k, p in place.items()}
+    return u if place is ref else zeros(place, x)
+
+
+def hessian(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
+    """The second derivatives of a scalar-valued `f` as a function: the Jacobian of its gradient, forward over reverse.
+
+    For an array of shape s it has shape `s + s`; for a tuple `wrt` it is a tuple of tuples of blocks.
+    """
+    return functools.wraps(plain(f))(jacfwd(grad(f, wrt), wrt))
+
+
+def hvp(f: Callable[..., Any]) -> Callable[..., Any]:
+    """`hvp(f)(x, v, *args)`: the derivative of the gradient of the scalar-valued `f(x, *args)` with respect to `x`,
+    along `v`, forward over reverse. It fits `scipy.optimize.minimize(hessp=)`."""
+    gradient = grad(f)
+
+    @functools.wraps(plain(f))
+    def product(x: Any, v: Any, *args: Any) -> Any:
+        return jvp(gradient, (x, *args), (v, *[None for _ in args]))[1]
+
+    return product

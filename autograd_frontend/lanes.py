@@ -1,0 +1,134 @@
+"""One number for each of many entries of an array, and which entries are being looked at.
+
+A scalar function runs once for all entries that take the same way through it. Its numbers are `Lanes`, one for each
+entry. Where entries differ in a decision, the run goes on with most of them; for the others it is done again up to
+there, without computing anything: what was computed for all is in the `log`, and is narrowed to them where it is used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .callables import of
+from .ops.lanes import picked
+from .recording import value
+
+ndarray = np.ndarray
+
+
+class Unliftable(BaseException):
+    """The function does something that cannot be done for many entries at once. No handler of the user's sees it."""
+
+
+class Part:
+    """Some of the entries, in order: those at `positions` of the `parent`."""
+
+    __slots__ = ("size", "parent", "positions")
+
+    def __init__(self, size: int, parent: Part | None = None, positions: Any = None) -> None:
+        self.size, self.parent, self.positions = size, parent, positions
+
+    def within(self, other: Part) -> Any:
+        """The positions of these entries in a part that they are in; None where they are not."""
+        positions, part = None, self
+        while part is not other:
+            if part.parent is None:
+                return None
+            positions = part.positions if positions is None else part.positions[positions]
+            part = part.parent
+        return positions
+
+    def entries(self) -> Any:
+        """The positions among all entries."""
+        top = self
+        while top.parent is not None:
+            top = top.parent
+        return np.arange(self.size) if top is self else self.within(top)
+
+    def subset(self, positions: Any) -> Part:
+        return Part(len(positions), self, positions)
+
+
+class Lanes:
+    """A number for each entry of a part. `v`: an array of them, recorded or not; `kind`: their type."""
+
+    __slots__ = ("run", "part", "v", "kind", "last")
+    __class__ = property(lambda self: self.kind)  # type: ignore[assignment]  # isinstance sees the numbers' type
+
+    run: Any
+    part: Part
+    v: Any
+    kind: Any
+    last: tuple[Part, Any]
+
+    def now(self) -> Any:
+        """The array for the part that is being run."""
+        part = self.run.part
+        seen, v = self.last
+        if seen is not part:
+            positions = part.within(seen)
+            if positions is None:
+                v = self.v
+                positions = part.within(self.part)
+                if self.part is not part and positions is None:
+                    self.run.give_up("a value of other entries")
+            if positions is not None:
+                v = of(picked)(v, positions)
+            self.last = part, v
+        return v
+
+    def first(self) -> Any:
+        """The number of the first entry."""
+        x = value(self.now())[0]
+        return x if issubclass(self.kind, np.generic) else x.item()
+
+    def __bool__(self) -> bool:
+        return bool(self.run.truth(self))
+
+    def __getattr__(self, name: str) -> Any:
+        return self.run.give_up(f"the attribute {name}")
+
+
+def lanes(run: Any, v: Any, kind: Any) -> Lanes:
+    x = Lanes()
+    x.run, x.part, x.v, x.kind, x.last = run, run.part, v, kind, (run.part, v)
+    return x
+
+
+def has_lanes(x: Any, depth: int = 6) -> bool:
+    """Whether there are such numbers in containers."""
+    if type(x) is Lanes:
+        return True
+    if type(x) in (list, tuple, set, frozenset, dict) or isinstance(x, (list, tuple, dict)):
+        inside = [*x, *x.values()] if isinstance(x, dict) else x
+        return not depth or any(has_lanes(e, depth - 1) for e in inside)
+    return type(x) is slice and has_lanes((x.start, x.stop, x.step))
+
+
+def refuses(name: str) -> Any:
+    def method(self: Lanes, *args: Any, **kwargs: Any) -> Any:
+        return self.run.give_up(name)
+
+    return method
+
+
+def install() -> None:
+    """Where Python handles such numbers itself, they compute through the run; what needs one number gives up."""
+    pairs = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "mod": "mod",
+             "floordiv": "floordiv", "and": "bitand", "or": "bitor", "xor": "bitxor"}  # fmt: skip
+    for name, operation in pairs.items():
+        setattr(Lanes, f"__{name}__", lambda a, b, f=operation: getattr(a.run, f)(a, b))
+        setattr(Lanes, f"__r{name}__", lambda a, b, f=operation: getattr(a.run, f)(b, a))
+    for name in ("lt", "le", "gt", "ge", "eq", "ne"):
+        setattr(Lanes, f"__{name}__", lambda a, b, f=name: getattr(a.run, f)(a, b))
+    for name in ("neg", "pos", "invert"):
+        setattr(Lanes, f"__{name}__", lambda a, f=name: getattr(a.run, f)(a))
+    for name in ("float", "int", "index", "hash", "repr", "str", "format", "len", "iter", "getitem", "contains",
+                 "array", "array_ufunc", "array_function", "complex", "abs", "round", "floor", "ceil", "trunc",
+                 "divmod", "rdivmod", "matmul", "rmatmul", "copy", "deepcopy", "reduce_ex"):  # fmt: skip
+        setattr(Lanes, f"__{name}__", refuses(name))
+
+
+install()

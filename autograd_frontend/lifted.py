@@ -1,0 +1,396 @@
+"""The operations that a program calls when it runs once for many entries: those of `EAGER`, of `Lanes` too.
+
+Everything that is not known to be the same for many entries at once gives up, and the function is called for one entry
+after the other instead: effects (writes into what was there before, output), containers of such numbers handed to
+functions of NumPy, whatever else is not on the lists here and in `lifted_calls.py`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from .callables import TABLE
+from .eager import EAGER
+from .entrywise import DTYPES, EXACT, column, dtype_of, each, proven, same_bits, twin
+from .lanes import Lanes, Part, Unliftable, has_lanes, lanes
+from .objects import ANY, GETTERS, survey
+from .ops.block import OPERATIONS, Operation
+from .recording import emit, site, tape_of, value
+from .tape import Ref
+
+ndarray = np.ndarray
+WEAK = (float, int, bool)  # beside NumPy's numbers they take their type
+FLOAT64 = np.dtype(np.float64)
+KEPT = frozenset({"add", "sub", "mul", "truediv", "neg", "pos", "lt", "le", "gt", "ge", "eq", "ne",
+                  "and_", "or_", "xor", "invert"})  # fmt: skip
+ITERABLE = frozenset({list, tuple, range, str, dict, set, frozenset, type({}.keys()), type({}.values()),
+                      type({}.items())})  # fmt: skip
+LOCAL = frozenset({zip, enumerate, map, filter, reversed, type(x for x in ())})
+SHAPES = frozenset({"shape", "ndim", "size", "dtype"})
+PATHS = 100_000
+
+
+class Core:
+    """The state of a run: the `part` that is run, what was computed and decided (`log`), and the other parts that are
+    still to be run, each with its log."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.log: list[tuple[Any, Any]] = []
+        self.at = 0
+        self.pending: list[tuple[Part, list[tuple[Any, Any]]]] = []
+        self.dead = ""
+
+    def give_up(self, reason: str) -> Any:
+        self.dead = reason
+        raise Unliftable(reason)
+
+    def start(self, part: Part, log: list[tuple[Any, Any]]) -> None:
+        self.part, self.log, self.at = part, log, 0
+
+    def event(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """What was computed at this point already, or `compute()`."""
+        if self.dead:
+            raise Unliftable(self.dead)
+        if self.at < len(self.log):
+            known, r = self.log[self.at]
+            if known is not key:
+                self.give_up("it does not do the same when it is run again")
+            self.at += 1
+            return r
+        r = compute()
+        if self.at == len(self.log):  # decisions have come in between otherwise
+            pass
+        self.log.append((key, r))
+        self.at = len(self.log)
+        return r
+
+    def decide(self, labels: Any) -> int:
+        """The label that the entries have which the run goes on with. `labels`: a small number for each."""
+        if self.dead:
+            raise Unliftable(self.dead)
+        if self.at < len(self.log):
+            known, r = self.log[self.at]
+            if known is not decision:
+                self.give_up("it does not do the same when it is run again")
+            self.at += 1
+            return int(r)
+        counts = np.bincount(labels() if callable(labels) else labels)
+        chosen = int(counts.argmax())
+        if counts[chosen] != self.part.size:
+            self.divide(labels() if callable(labels) else labels, counts, chosen)
+        self.log.append((decision, chosen))
+        self.at += 1
+        return chosen
+
+    def divide(self, labels: Any, counts: Any, chosen: int) -> None:
+        order = np.argsort(labels, kind="stable")
+        ends = np.cumsum(counts)
+        whole = self.part
+        for label in np.flatnonzero(counts):
+            part = whole.subset(order[ends[label] - counts[label] : ends[label]])
+            if label == chosen:
+                self.part = part
+            else:
+                self.pending.append((part, [*self.log, (decision, int(label))]))
+        if len(self.pending) > PATHS:
+            self.give_up("too many ways through it")
+
+
+def decision() -> None:
+    """The key of decisions in a log."""
+
+
+class Arithmetic(Core):
+    """Operators."""
+
+    def kind(self, x: Any) -> Any:
+        return x.kind if type(x) is Lanes else type(value(x))
+
+    def operate(self, op: Operation | None, call: Any, operands: tuple[Any, ...], record: Any = None) -> Any:
+        """A function of numbers on `Lanes`. `record`: does it on arrays, recorded; `op`: what it is then."""
+        return self.event(call, lambda: self.compute(op, call, operands, record))
+
+    def compute(self, op: Operation | None, call: Any, operands: tuple[Any, ...], record: Any) -> Any:
+        while True:
+            done = self.at_once(op, call, operands, record)
+            if done is None:
+                done = self.in_turn(op, call, operands)
+            if done is not None:
+                return done
+
+    def sample(self, call: Any, operands: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return call(*[x.first() if type(x) is Lanes else value(x) for x in operands])
+
+    def at_once(self, op: Operation | None, call: Any, operands: tuple[Any, ...], record: Any) -> Any:
+        """The same on arrays, where that has the same bits."""
+        kinds = [self.kind(x) for x in operands]
+        if not self.vectorizes(call, kinds, operands):
+            return None
+        raws = [x.now() if type(x) is Lanes else x for x in operands]
+        if call is operator.truediv and all(k in WEAK for k in kinds) and not np.all(value(raws[1])):
+            return None
+        try:
+            sample = self.sample(call, operands)
+            dtype = dtype_of(type(sample))
+            if dtype is None:
+                return None
+            plain = [self.as_float(value(x), kinds) for x in raws]
+            if op is None or not any(isinstance(x, Ref) for x in raws):
+                r = v = call(*plain)
+            elif dtype == FLOAT64 and twin(op) is not op:
+                v = call(*plain)
+                r = self.recorded(op, v, raws)
+            else:
+                r = record(*[x if isinstance(x, Ref) else p for x, p in zip(raws, plain, strict=True)])
+                v = value(r)
+        except Exception:  # an error of one entry, a warning that is an error
+            return None
+        if type(v) is not ndarray or v.dtype != dtype or not same_bits(v[0], dtype.type(sample)):
+            return None
+        return lanes(self, r, type(sample))
+
+    def as_float(self, x: Any, kinds: Any) -> Any:
+        """Integers beside floats as the floats that they become."""
+        if type(x) is ndarray and x.dtype.kind == "i" and any(k is float or k is np.float64 for k in kinds):
+            return x.astype(float)
+        return x
+
+    def vectorizes(self, call: Any, kinds: list[Any], operands: Any) -> bool:
+        narrow = any(issubclass(k, np.generic) and k is not np.float64 for k in kinds)
+        for x, k in zip(operands, kinds, strict=True):
+            if type(x) is Lanes and k in WEAK:
+                if narrow or (k is int and not self.small(x)) or (k is bool and call is not operator.invert):
+                    if not (k is bool and all(other is bool for other in kinds)):
+                        return False
+        if all(k is int for k in kinds) or (call is operator.invert and kinds == [bool]):
+            return False
+        if getattr(call, "__module__", "") == "_operator" and call.__name__ in KEPT:
+            return True
+        if call is abs:
+            return True
+        if getattr(call, "__module__", "") in ("math", "_operator", "builtins"):
+            return False
+        if any(k in WEAK and type(x) is not Lanes for x, k in zip(operands, kinds, strict=True)):
+            return proven(call, tuple([dtype_of(k).char for k in kinds if dtype_of(k)])) if all(
+                map(dtype_of, kinds)
+            ) else False
+        return all(map(dtype_of, kinds)) and proven(call, tuple([dtype_of(k).char for k in kinds]))
+
+    def small(self, x: Lanes) -> bool:
+        v = value(x.now())
+        return bool(v.size and v.max() <= EXACT and v.min() >= -EXACT)
+
+    def in_turn(self, op: Operation | None, call: Any, operands: tuple[Any, ...]) -> Any:
+        """One entry after the other. None: entries differ in what happens, and the run goes on with some of them."""
+        raws = [x.now() if type(x) is Lanes else x for x in operands]
+        n = self.part.size
+
+        def columns() -> list[Any]:
+            python = getattr(call, "__module__", "") == "math"
+            return [
+                column(value(raw), x.kind, python) if type(x) is Lanes else repeat(value(x), n)
+                for x, raw in zip(operands, raws, strict=True)
+            ]
+
+        try:
+            kind = type(call(*[next(iter(c)) for c in columns()]))
+            dtype = dtype_of(kind)
+            if dtype is None:
+                raise TypeError
+            v = each(call, columns(), dtype, n)
+        except Exception:
+            return self.sorted_out(call, list(zip(*columns(), strict=False)))
+        return lanes(self, v if op is None else self.recorded(op, v, raws), kind)
+
+    def sorted_out(self, call: Any, rows: list[Any]) -> None:
+        """Go on with entries that all raise the same, or that have results of one type."""
+        found: dict[Any, int] = {}
+        labels = np.empty(len(rows), np.intp)
+        for i, row in enumerate(rows):
+            try:
+                outcome: Any = type(call(*row))
+            except Exception as error:
+                outcome = (type(error), str(error))
+            labels[i] = found.setdefault(outcome, len(found))
+        outcome = list(found)[self.decide(labels)]
+        if type(outcome) is tuple:
+            call(*rows[int(np.flatnonzero(labels == found[outcome])[0])])  # raises
+        if type(outcome) is tuple or dtype_of(outcome) is None:
+            self.give_up(f"{getattr(call, '__name__', call)} gives something else than numbers")
+
+    def recorded(self, op: Operation, v: ndarray, raws: Any) -> Any:
+        t = tape_of(raws)
+        if t is None:
+            return v
+        floats = all(value(x).dtype == FLOAT64 for x in raws if type(value(x)) is ndarray)
+        if v.dtype == FLOAT64 and floats and len(op.operands) <= 2 and not t.deep and not t.dual:
+            op = twin(op)
+        return emit(op, v, tuple(raws), None, site(), t)
+
+    def by_value(self, x: Any) -> Any:
+        """Plain data that differs between entries, as one value: the run goes on with the entries that have it."""
+        if type(x) is slice:
+            return slice(*map(self.by_value, (x.start, x.stop, x.step)))
+        if type(x) is tuple:
+            return tuple(map(self.by_value, x))
+        if type(x) is not Lanes:
+            return x
+        if dtype_of(x.kind).kind not in "iub":
+            return self.give_up("a number that differs is used as a whole")
+        return self.event(self.by_value.__func__, lambda: self.chosen(x))  # type: ignore[attr-defined]
+
+    def chosen(self, x: Lanes) -> Any:
+        found, labels = np.unique(value(x.now()), return_inverse=True)
+        v = found[self.decide(labels)]
+        return v if issubclass(x.kind, np.generic) else v.item()
+
+    def truth(self, x: Any) -> bool:
+        if type(x) is not Lanes:
+            return bool(EAGER.truth(x))
+        return bool(self.decide(lambda: (value(x.now()) != 0).astype(np.intp)))
+
+
+def binary(name: str, call: Any, op: Operation | None, inplace: bool = False) -> Any:
+    plain = getattr(EAGER, name)
+
+    def operate(self: Any, a: Any, b: Any, s: Any = 0) -> Any:
+        if type(a) is Lanes or type(b) is Lanes:
+            if dtype_of_any(a) is None or dtype_of_any(b) is None:
+                return self.give_up(f"{name} of a number and something else") if op is None or name != "mul" else (
+                    self.repeated(a, b)
+                )
+            return self.operate(op, call, (a, b), plain_operator)
+        if inplace and type(value(a)) not in IMMUTABLE:
+            self.own(a)
+        return plain(a, b, s)
+
+    plain_operator = getattr(EAGER, name[1:] if inplace else name)
+    return operate
+
+
+IMMUTABLE = frozenset({int, float, bool, complex, str, bytes, tuple, frozenset, type(None)})
+
+
+def dtype_of_any(x: Any) -> Any:
+    return dtype_of(x.kind if type(x) is Lanes else type(value(x)))
+
+
+def compared(name: str) -> Any:
+    call, plain = getattr(operator, name), getattr(EAGER, name)
+
+    def operate(self: Any, a: Any, b: Any) -> Any:
+        if type(a) is Lanes or type(b) is Lanes:
+            if dtype_of_any(a) is None or dtype_of_any(b) is None:
+                return self.give_up("a comparison of a number and something else")
+            return self.operate(None, call, (a, b))
+        return plain(a, b)
+
+    return operate
+
+
+def unary(name: str, call: Any, op: Operation | None) -> Any:
+    plain = getattr(EAGER, name)
+
+    def operate(self: Any, x: Any, s: Any = 0) -> Any:
+        return self.operate(op, call, (x,), plain) if type(x) is Lanes else plain(x, s)
+
+    return operate
+
+
+class Lifted(Arithmetic):
+    """The namespace a program is given as `ops`."""
+
+    index = EAGER.index
+
+    def own(self, x: Any) -> None:
+        raise NotImplementedError
+
+    def repeated(self, a: Any, b: Any) -> Any:
+        """`[0.0] * n`."""
+        return EAGER.mul(self.by_value(a), self.by_value(b))
+
+    def getitem(self, x: Any, i: Any, s: Any = 0) -> Any:
+        if type(x) is Lanes or (type(x) is not dict and hasattr(type(x), "__getitem__") and is_code(x)):
+            return self.give_up("a subscript")
+        if has_lanes(i):
+            if type(x) is dict:
+                return self.give_up("a key that differs")
+            i = self.by_value(i)
+        return EAGER.getitem(x, i, s)
+
+    def store(self, v: Any, x: Any, i: Any, s: Any = 0) -> None:
+        if type(x) is not list and type(x) is not dict:
+            self.give_up("a write")
+        self.own(x)
+        if has_lanes(i):
+            i = self.by_value(i)
+        x[i] = v
+
+    def iter(self, x: Any) -> Any:
+        kind = type(x)
+        if kind in LOCAL:
+            self.own(x)
+            return x
+        if kind in ITERABLE:
+            return x
+        return EAGER.iter(x) if isinstance(value(x), ndarray) else self.give_up("a loop over something")
+
+    def unfold(self, x: Any, form: Any) -> Any:
+        return EAGER.unfold(self.iter(x), form)
+
+    def unfolded(self, items: Any, form: Any) -> Any:
+        return map(lambda x: self.unfold(x, form), items)
+
+    def attribute(self, x: Any, name: str) -> Any:
+        if type(x) is Lanes:
+            if name in SHAPES and issubclass(x.kind, np.generic):
+                return getattr(x.first(), name)
+            return self.give_up(f"the attribute {name}")
+        if not isinstance(x, Ref):
+            found = GETTERS.get(id(type(x)))
+            found = survey(type(x)) if found is None else found
+            if ANY in found or name in found:
+                return self.give_up("a property")
+        return EAGER.attribute(x, name)
+
+    def assign(self, v: Any, x: Any, name: str) -> None:
+        self.give_up("an attribute is set")
+
+    def manager(self, x: Any, form: Any = None) -> Any:
+        return x if type(x) is np.errstate else self.give_up("a with block")
+
+
+def is_code(x: Any) -> bool:
+    return hasattr(type(x).__getitem__, "__code__")
+
+
+def fill() -> None:
+    names = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
+             "pow": operator.pow, "mod": operator.mod}  # fmt: skip
+    for name, call in names.items():
+        setattr(Lifted, name, binary(name, call, OPERATIONS[name]))
+        setattr(Lifted, "i" + name, binary("i" + name, call, OPERATIONS[name], True))
+    plain = {"floordiv": operator.floordiv, "lshift": operator.lshift, "rshift": operator.rshift,
+             "bitand": operator.and_, "bitor": operator.or_, "bitxor": operator.xor}  # fmt: skip
+    for name, call in plain.items():
+        setattr(Lifted, name, binary(name, call, None))
+        other = {"bitand": "iand", "bitor": "ior", "bitxor": "ixor"}.get(name, "i" + name)
+        setattr(Lifted, other, binary(other, call, None, True))
+    for name in ("matmul", "imatmul"):
+        setattr(Lifted, name, binary(name, operator.matmul, None, name == "imatmul"))
+    for name in ("lt", "le", "gt", "ge", "eq", "ne"):
+        setattr(Lifted, name, compared(name))
+    for name, call in (("neg", operator.neg), ("pos", operator.pos)):
+        setattr(Lifted, name, unary(name, call, OPERATIONS[name]))
+    setattr(Lifted, "invert", unary("invert", operator.invert, None))  # noqa: B010
+
+
+fill()
+__all__ = ["DTYPES", "TABLE", "Lifted"]
