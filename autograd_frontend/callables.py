@@ -260,11 +260,13 @@ def no_rule(f: Any) -> RecordError:
     owner = getattr(f, "__self__", None)
     bound = owner is not None and not isinstance(owner, (type, types.ModuleType))
     module = type(owner).__module__ if bound else getattr(f, "__module__", None) or type(f).__module__
-    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", type(f).__name__)
+    name = str(getattr(f, "__qualname__", None) or getattr(f, "__name__", type(f).__name__))
     if isinstance(f, np.ufunc):  # which does not say where it is from
-        module = next((m for m in ("numpy", "scipy.special") if getattr(sys.modules.get(m), name, None) is f), "builtins")
+        known = [m for m in ("numpy", "scipy.special") if vars(sys.modules.get(m, np)).get(name) is f]
+        module = known[0] if known else "builtins"
+    name = name if module == "builtins" else f"{module}.{name}"
     return refuse(
-        f"{name if module == 'builtins' else f'{module}.{name}'} is given a recorded value, and there is no derivative rule for it",
+        f"{name} is given a recorded value, and there is no derivative rule for it",
         "Write it with functions that have one, or give it plain data.",
     )
 
@@ -373,10 +375,10 @@ SETTINGS = {"dtype", "casting", "order", "subok"}
 
 def many_operands(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
     """An elementwise operation: operands by position; `out=` and `dtype=` as in NumPy."""
-    count = len(op.operands)
+    count, own = len(op.operands), getattr(call, "__module__", "") in ("builtins", "math", "_operator")
 
     def handle(*args: Any, **kwargs: Any) -> Any:
-        operands = tuple([settle(x) for x in args[:count]])
+        operands = tuple([x if own and isinstance(x, (list, tuple)) else settle(x) for x in args[:count]])
         for x in operands:
             unseen_by_numpy(x)
         out = kwargs.get("out", args[count] if len(args) > count else None)

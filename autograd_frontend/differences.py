@@ -250,15 +250,8 @@ def tangent_of(f: Checked, i: int, rng: Any) -> None:
     tangents[i] = step
     given = pushed(f.c, tangents, f.results, f.leaves)
     every = [given] if f.c.many is None else list(given)
-    for k, (t, kind) in enumerate(zip(every, f.c.results, strict=False)):
-        if kind is not None and np.shape(t) != kind.shape:
-            what = "" if f.c.many is None else f" for result {k}"
-            raise f.c.error(
-                f"the tangent of {f.c.p.name} has shape {np.shape(t)}{what}, expected {kind.shape}",
-                "Return the tangent of the result, in its shape.",
-            )
     found, error = slope(f, {i: step}, None)
-    got = f.vector(every)
+    got = f.vector([np.broadcast_to(t, k.shape) if k else t for t, k in zip(every, f.c.results, strict=True)])
     bad = np.flatnonzero(disagree(f, got, found, error))
     if bad.size:
         shape = f.c.results[0].shape if f.c.many is None else got.shape

@@ -52,13 +52,17 @@ def same_bits(a: Any, b: Any) -> bool:
     )
 
 
-@functools.cache
-def proven(call: Callable[..., Any], types: tuple[str, ...]) -> bool:
-    """Whether a function gives an entry of an array the bits that it gives it alone, for operands of these dtypes."""
+@functools.lru_cache(1000)
+def proven(call: Callable[..., Any], types: tuple[str, ...], numbers: tuple[Any, ...]) -> bool:
+    """Whether a function gives an entry of an array the bits that it gives it alone, for operands of these dtypes; but
+    `numbers` that are not None are the same for all entries."""
     rng = np.random.default_rng(len(types))
     n = 1500
-    samples = []
-    for char in types:
+    samples: list[Any] = []
+    for char, number in zip(types, numbers, strict=True):
+        if number is not None:
+            samples.append(number)
+            continue
         x = rng.standard_normal(n) * 10.0 ** rng.integers(-2, 3, n)
         x[: n // 2] = rng.uniform(-1, 1, n // 2)
         x[-6:] = [0.0, -0.0, 1.0, -1.0, np.inf, np.nan] if char in "efdg" else [0, 0, 1, 2, 3, 4]
@@ -66,7 +70,8 @@ def proven(call: Callable[..., Any], types: tuple[str, ...]) -> bool:
     with np.errstate(all="ignore"):
         try:
             v = call(*samples)
-            alone = [call(*entries) for entries in zip(*samples, strict=True)]
+            columns = [x if type(x) is ndarray else repeat(x) for x in samples]
+            alone = [call(*entries) for entries in zip(*columns, strict=False)]
             return type(v) is ndarray and v.shape == (n,) and same_bits(v, np.array(alone, v.dtype))
         except Exception:
             return False

@@ -89,6 +89,7 @@ class Push:
     """The tangent of an operation with the result `v`, at the node `n`. `edges`: (place, rule, strict, saved)."""
 
     __slots__ = ("n", "v", "edges")
+    n: Any
 
     def __init__(self, n: Node, v: Any, edges: list[Any]) -> None:
         self.n, self.edges = n, edges
@@ -117,8 +118,7 @@ def push(op: Operation, v: Any, n: Node, operands: Any, attributes: Any, again: 
         step: Push = Joint(n, v, [linear(op, operands, again)])
     else:
         rules = op.pulls if op.elementwise else op.pushes
-        if not rules:
-            raise refuse(f"{op.name} has no tangent rule", "Register one, or use reverse mode: grad, vjp.")
+        assert rules, op.name  # a block without them does not import
         edges = []
         for i, x in enumerate(operands):
             if isinstance(x, Ref) and x.t is t:
@@ -133,6 +133,26 @@ def push(op: Operation, v: Any, n: Node, operands: Any, attributes: Any, again: 
 def wide(saved: list[Any]) -> list[Any]:
     """Saved operands, where Python floats follow IEEE."""
     return [float64(x) if type(x) is float else x for x in saved]
+
+
+class Parts(Push):
+    """The tangents of several results of one operation: `n` and `v` are lists (None: a result without a derivative)."""
+
+    __slots__ = ()
+
+    def __init__(self, nodes: list[Any], values: list[Any], edges: list[Any]) -> None:
+        self.n, self.v, self.edges = nodes, values, edges
+
+    def run(self) -> None:
+        totals: list[Any] = [None] * len(self.n)
+        for place, rule, _, saved in self.edges:
+            t = tangent(place)
+            if t is not None:
+                for i, d in enumerate(rule(PLAIN, t, *saved)):
+                    totals[i] = d if totals[i] is None else totals[i] + d if d is not None else totals[i]
+        for n, v, total in zip(self.n, self.v, totals, strict=True):
+            if n is not None:
+                receive(n, total, v)
 
 
 class Joint(Push):
@@ -234,7 +254,7 @@ class Written:
         self.place, self.key, self.value, self.sign = place, key, value, sign
 
     def run(self) -> None:
-        t = None if self.value is None else tangent(self.value)
+        t: Any = None if self.value is None else tangent(self.value)
         if t is None and (self.sign or self.place.silent()):
             return
         m = self.place.mirror()

@@ -269,14 +269,14 @@ def still(n: Any) -> None:
     if n.own == 2:
         n.g[...] = 0
     else:
-        n.g = None
+        n.g, n.own = None, 0  # what arrives next is somebody else's
 
 
 def put(n: Any, t: Any) -> None:
     if n.own == 2:
         n.g[...] = t
     else:
-        n.g = t
+        n.g, n.own = t, 0
 
 
 def jacrev(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .callables import TABLE
 from .eager import EAGER
-from .entrywise import DTYPES, EXACT, column, dtype_of, each, proven, same_bits, twin
+from .entrywise import EXACT, column, dtype_of, each, proven, same_bits, twin
 from .lanes import Lanes, Part, Unliftable, has_lanes, lanes
 from .objects import ANY, GETTERS, survey
 from .ops.block import OPERATIONS, Operation
@@ -26,13 +25,14 @@ from .tape import Ref
 ndarray = np.ndarray
 WEAK = (float, int, bool)  # beside NumPy's numbers they take their type
 FLOAT64 = np.dtype(np.float64)
-KEPT = frozenset({"add", "sub", "mul", "truediv", "neg", "pos", "lt", "le", "gt", "ge", "eq", "ne",
-                  "and_", "or_", "xor", "invert"})  # fmt: skip
+COMPARISONS = frozenset({operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne})
+KEPT = COMPARISONS | {operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos, abs,
+                      operator.and_, operator.or_, operator.xor, operator.invert}  # fmt: skip
 ITERABLE = frozenset({list, tuple, range, str, dict, set, frozenset, type({}.keys()), type({}.values()),
                       type({}.items())})  # fmt: skip
 LOCAL = frozenset({zip, enumerate, map, filter, reversed, type(x for x in ())})
 SHAPES = frozenset({"shape", "ndim", "size", "dtype"})
-PATHS = 100_000
+FEW = 8  # ways to go on, which are looked for one by one
 
 
 class Core:
@@ -53,53 +53,79 @@ class Core:
     def start(self, part: Part, log: list[tuple[Any, Any]]) -> None:
         self.part, self.log, self.at = part, log, 0
 
-    def event(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """What was computed at this point already, or `compute()`."""
-        if self.dead:
+    def alive(self) -> None:
+        if self.dead:  # a handler of the user's has swallowed it
             raise Unliftable(self.dead)
-        if self.at < len(self.log):
-            known, r = self.log[self.at]
-            if known is not key:
-                self.give_up("it does not do the same when it is run again")
+
+    def event(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """What was computed at this point already, or `compute()`, which may decide first what to go on with."""
+        self.alive()
+        log = self.log
+        while self.at < len(log):
+            known, r = log[self.at]
             self.at += 1
-            return r
-        r = compute()
-        if self.at == len(self.log):  # decisions have come in between otherwise
-            pass
+            if known is key:
+                if type(r) is Raised:
+                    raise r.error.with_traceback(None)
+                return r
+            if known is not decision:
+                self.give_up("it does not do the same when it is run again")
+        try:
+            r = compute()
+        except Exception as error:
+            self.log.append((key, Raised(error)))
+            self.at = len(self.log)
+            raise
         self.log.append((key, r))
         self.at = len(self.log)
         return r
 
-    def decide(self, labels: Any) -> int:
-        """The label that the entries have which the run goes on with. `labels`: a small number for each."""
-        if self.dead:
-            raise Unliftable(self.dead)
+    def decide(self, find: Callable[[], Any]) -> int:
+        """The label that the entries have which the run goes on with. `find()`: a small number for each entry, or
+        whether."""
+        self.alive()
         if self.at < len(self.log):
             known, r = self.log[self.at]
             if known is not decision:
                 self.give_up("it does not do the same when it is run again")
             self.at += 1
             return int(r)
-        counts = np.bincount(labels() if callable(labels) else labels)
+        labels = find()
+        if labels.dtype == bool:
+            n = int(np.count_nonzero(labels))
+            counts = np.array([labels.size - n, n])
+        else:
+            counts = np.bincount(labels)
         chosen = int(counts.argmax())
         if counts[chosen] != self.part.size:
-            self.divide(labels() if callable(labels) else labels, counts, chosen)
+            self.divide(labels, counts, chosen)
         self.log.append((decision, chosen))
-        self.at += 1
+        self.at = len(self.log)
         return chosen
 
     def divide(self, labels: Any, counts: Any, chosen: int) -> None:
-        order = np.argsort(labels, kind="stable")
-        ends = np.cumsum(counts)
-        whole = self.part
-        for label in np.flatnonzero(counts):
-            part = whole.subset(order[ends[label] - counts[label] : ends[label]])
-            if label == chosen:
-                self.part = part
+        """Go on with the chosen ones, and put the others aside."""
+        whole, found = self.part, np.flatnonzero(counts)
+        if len(found) > FEW:
+            order, ends = np.argsort(labels, kind="stable"), np.cumsum(counts)
+        for label in found:
+            if len(found) > FEW:
+                positions = order[ends[label] - counts[label] : ends[label]]
             else:
-                self.pending.append((part, [*self.log, (decision, int(label))]))
-        if len(self.pending) > PATHS:
-            self.give_up("too many ways through it")
+                positions = np.flatnonzero(labels == label)
+            if label == chosen:
+                self.part = whole.subset(positions)
+            else:
+                self.pending.append((whole.subset(positions), [*self.log, (decision, int(label))]))
+
+
+class Raised:
+    """In a log: this was raised."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
 
 
 def decision() -> None:
@@ -163,29 +189,28 @@ class Arithmetic(Core):
         return x
 
     def vectorizes(self, call: Any, kinds: list[Any], operands: Any) -> bool:
-        narrow = any(issubclass(k, np.generic) and k is not np.float64 for k in kinds)
-        for x, k in zip(operands, kinds, strict=True):
-            if type(x) is Lanes and k in WEAK:
-                if narrow or (k is int and not self.small(x)) or (k is bool and call is not operator.invert):
-                    if not (k is bool and all(other is bool for other in kinds)):
-                        return False
-        if all(k is int for k in kinds) or (call is operator.invert and kinds == [bool]):
+        """Whether a call on arrays does what it does on numbers of these types."""
+        dtypes = [dtype_of(k) for k in kinds]
+        if any(d is None for d in dtypes):  # a dtype equals None where None means float64
             return False
-        if getattr(call, "__module__", "") == "_operator" and call.__name__ in KEPT:
-            return True
-        if call is abs:
-            return True
-        if getattr(call, "__module__", "") in ("math", "_operator", "builtins"):
+        weak = {k for x, k in zip(operands, kinds, strict=True) if type(x) is Lanes and k in WEAK}
+        if weak and any(k not in WEAK and k is not np.float64 for k in kinds):
+            return False  # their array would not take the type of a float32
+        if int in weak and not all(self.small(x) for x in operands if type(x) is Lanes):
             return False
-        if any(k in WEAK and type(x) is not Lanes for x, k in zip(operands, kinds, strict=True)):
-            return proven(call, tuple([dtype_of(k).char for k in kinds if dtype_of(k)])) if all(
-                map(dtype_of, kinds)
-            ) else False
-        return all(map(dtype_of, kinds)) and proven(call, tuple([dtype_of(k).char for k in kinds]))
+        if int in weak and all(k is int or k is bool for k in kinds):
+            return call in COMPARISONS
+        if call in KEPT:
+            return True
+        if call.__module__ in ("math", "_operator", "builtins"):
+            return False
+        numbers = [None if type(x) is Lanes else value(x) for x in operands]
+        return proven(call, tuple([d.char for d in dtypes]), tuple(numbers))
 
     def small(self, x: Lanes) -> bool:
+        """Whether integers are small enough to be floats."""
         v = value(x.now())
-        return bool(v.size and v.max() <= EXACT and v.min() >= -EXACT)
+        return v.dtype.kind != "i" or bool(v.max() <= EXACT and v.min() >= -EXACT)
 
     def in_turn(self, op: Operation | None, call: Any, operands: tuple[Any, ...]) -> Any:
         """One entry after the other. None: entries differ in what happens, and the run goes on with some of them."""
@@ -219,7 +244,7 @@ class Arithmetic(Core):
             except Exception as error:
                 outcome = (type(error), str(error))
             labels[i] = found.setdefault(outcome, len(found))
-        outcome = list(found)[self.decide(labels)]
+        outcome = list(found)[self.decide(lambda: labels)]
         if type(outcome) is tuple:
             call(*rows[int(np.flatnonzero(labels == found[outcome])[0])])  # raises
         if type(outcome) is tuple or dtype_of(outcome) is None:
@@ -248,30 +273,27 @@ class Arithmetic(Core):
 
     def chosen(self, x: Lanes) -> Any:
         found, labels = np.unique(value(x.now()), return_inverse=True)
-        v = found[self.decide(labels)]
+        v = found[self.decide(lambda: labels)]
         return v if issubclass(x.kind, np.generic) else v.item()
 
     def truth(self, x: Any) -> bool:
         if type(x) is not Lanes:
             return bool(EAGER.truth(x))
-        return bool(self.decide(lambda: (value(x.now()) != 0).astype(np.intp)))
+        return bool(self.decide(lambda: value(x.now()) != 0))
 
 
-def binary(name: str, call: Any, op: Operation | None, inplace: bool = False) -> Any:
+def binary(name: str, call: Any, op: Operation | None, record: Any, inplace: bool = False) -> Any:
     plain = getattr(EAGER, name)
 
     def operate(self: Any, a: Any, b: Any, s: Any = 0) -> Any:
         if type(a) is Lanes or type(b) is Lanes:
-            if dtype_of_any(a) is None or dtype_of_any(b) is None:
-                return self.give_up(f"{name} of a number and something else") if op is None or name != "mul" else (
-                    self.repeated(a, b)
-                )
-            return self.operate(op, call, (a, b), plain_operator)
-        if inplace and type(value(a)) not in IMMUTABLE:
+            if dtype_of_any(a) is not None and dtype_of_any(b) is not None:
+                return self.operate(op, call, (a, b), record)
+            a, b = self.by_value(a), self.by_value(b)  # [0.0] * n
+        if inplace and type(value(a)) not in IMMUTABLE and not issubclass(type(value(a)), np.generic):
             self.own(a)
         return plain(a, b, s)
 
-    plain_operator = getattr(EAGER, name[1:] if inplace else name)
     return operate
 
 
@@ -311,10 +333,6 @@ class Lifted(Arithmetic):
 
     def own(self, x: Any) -> None:
         raise NotImplementedError
-
-    def repeated(self, a: Any, b: Any) -> Any:
-        """`[0.0] * n`."""
-        return EAGER.mul(self.by_value(a), self.by_value(b))
 
     def getitem(self, x: Any, i: Any, s: Any = 0) -> Any:
         if type(x) is Lanes or (type(x) is not dict and hasattr(type(x), "__getitem__") and is_code(x)):
@@ -371,20 +389,23 @@ def is_code(x: Any) -> bool:
     return hasattr(type(x).__getitem__, "__code__")
 
 
+PLAIN_PAIRS = {
+    "floordiv": ("ifloordiv", operator.floordiv), "lshift": ("ilshift", operator.lshift),
+    "rshift": ("irshift", operator.rshift), "bitand": ("iand", operator.and_), "bitor": ("ior", operator.or_),
+    "bitxor": ("ixor", operator.xor), "matmul": ("imatmul", operator.matmul),
+}  # fmt: skip
+PAIRS = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "pow": operator.pow,
+         "mod": operator.mod}  # fmt: skip
+
+
 def fill() -> None:
-    names = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
-             "pow": operator.pow, "mod": operator.mod}  # fmt: skip
-    for name, call in names.items():
-        setattr(Lifted, name, binary(name, call, OPERATIONS[name]))
-        setattr(Lifted, "i" + name, binary("i" + name, call, OPERATIONS[name], True))
-    plain = {"floordiv": operator.floordiv, "lshift": operator.lshift, "rshift": operator.rshift,
-             "bitand": operator.and_, "bitor": operator.or_, "bitxor": operator.xor}  # fmt: skip
-    for name, call in plain.items():
-        setattr(Lifted, name, binary(name, call, None))
-        other = {"bitand": "iand", "bitor": "ior", "bitxor": "ixor"}.get(name, "i" + name)
-        setattr(Lifted, other, binary(other, call, None, True))
-    for name in ("matmul", "imatmul"):
-        setattr(Lifted, name, binary(name, operator.matmul, None, name == "imatmul"))
+    for name, call in PAIRS.items():
+        record = getattr(EAGER, name)
+        setattr(Lifted, name, binary(name, call, OPERATIONS[name], record))
+        setattr(Lifted, "i" + name, binary("i" + name, call, OPERATIONS[name], record, True))
+    for name, (inplace, call) in PLAIN_PAIRS.items():
+        setattr(Lifted, name, binary(name, call, None, None))
+        setattr(Lifted, inplace, binary(inplace, call, None, None, True))
     for name in ("lt", "le", "gt", "ge", "eq", "ne"):
         setattr(Lifted, name, compared(name))
     for name, call in (("neg", operator.neg), ("pos", operator.pos)):
@@ -393,4 +414,3 @@ def fill() -> None:
 
 
 fill()
-__all__ = ["DTYPES", "TABLE", "Lifted"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from . import forward
 from .errors import RecordError
 from .general import kept, unbound
 from .memory import remember_spread
@@ -31,7 +32,7 @@ from .recording import (
 )  # fmt: skip
 from .rewrite import place_of
 from .stores import protect
-from .tape import Deep, Node, Ref, Scalar, Tensor, node, owner_of
+from .tape import Deep, Node, Ref, Scalar, Tensor, node, owner_of, tensor
 from .trees import holds_recorded, like, rebuilt
 
 ndarray = np.ndarray
@@ -257,7 +258,7 @@ def recorded(c: Call, box: list[Any], operands: Any, t: Any) -> Any:
 
         examine(c, box, [x.v if isinstance(x, Ref) else x for x in operands])
         p.used = True
-    shared = saved(c, operands, box, True)
+    shared = saved(c, operands, box, True, t.dual)
     if exposed(c, operands, sources):
         t.exposed.append(shared)
     if c.many is None:
@@ -284,13 +285,26 @@ def joined(c: Call, box: list[Any], operands: Any, shared: list[Any], t: Any) ->
     joint: Any = node(op.name, edges_of(op, tuple(box), operands, {"shared": shared}, t), s, Deep if t.deep else Node)
     t.append(joint)
     t.unseen.append(joint)
+    one = separate_part if t.dual else handle
     results = [
-        x if kind is None else handle(op.name, x, [[joint, part(i), None, []]], s, t)
+        x if kind is None else one(op.name, x, [[joint, part(i), None, []]], s, t)
         for i, (x, kind) in enumerate(zip(box, c.results, strict=True))
     ]
+    if t.dual:
+        rule = op.pushes[0].function
+        places: list[Any] = [[operands[i].n, rule, None, [i, shared]] for i in c.kinds]
+        nodes = [None if kind is None else r.n for r, kind in zip(results, c.results, strict=True)]
+        t.done(forward.Parts(nodes, box, places))
     if t.deep:
         joint.refs, joint.floats = references(c, joint.edges, operands, results), False
     return results
+
+
+def separate_part(name: str, v: Any, edges: list[Any], s: Any, t: Any) -> Any:
+    """One of several results, whose tangents come together."""
+    n = node(name, edges if t.deep else [], s)
+    t.append(n)
+    return tensor(v, n, t)
 
 
 def has_derivative(c: Call, x: Any) -> bool:
@@ -337,10 +351,10 @@ def separate(box: list[Any], i: int, operands: Any) -> Any:
     return None
 
 
-def saved(c: Call, operands: Any, results: Any, plain: bool, kind: str = "pullback") -> list[Any]:
-    """What a rule needs, in one list for all operands: the call, the last cotangent and what it gave, the result, the
-    operands. As plain values, or as they are recorded."""
-    needs = c.p.rules[kind].needs
+def saved(c: Call, operands: Any, results: Any, plain: bool, dual: bool = False) -> list[Any]:
+    """What the pullback needs (`dual`: everything, for the tangent rule), in one list for all operands: the call, the
+    last cotangent and what it gave, the result, the operands. As plain values, or as they are recorded."""
+    needs = (RESULT, ALL) if dual else c.p.rules["pullback"].needs
     used = [ALL in needs or i in needs for i, _ in c.paths()]
     leaves = [(value(x) if plain else x) if use else None for x, use in zip(operands, used, strict=True)]
     return [c, None, None, list(results) if RESULT in needs else [None] * len(results), leaves]

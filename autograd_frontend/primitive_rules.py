@@ -11,7 +11,7 @@ import numpy as np
 from .cotangents import strong_zero
 from .errors import RecordError
 from .primitive_calls import NUMBERS, Call, Kind, elsewhere, missing
-from .recording import short, value
+from .recording import is_complex, short, value
 from .tape import Ref, Tensor, tensor
 
 ndarray = np.ndarray
@@ -195,7 +195,30 @@ def pushed(c: Call, tangents: list[Any], results: list[Any], leaves: list[Any]) 
     if p.places is not None:
         t = [t[i] for i in p.places]
     single = isinstance(p.wrt, (int, str)) or (len(c.forms) == 1 and p.wrt is None)
-    return called(c, p.rules["tangent"].function, t[0] if single else tuple(t), c.y(results), leaves)
+    given = called(c, p.rules["tangent"].function, t[0] if single else tuple(t), c.y(results), leaves)
+    if c.many is None:
+        suitable(c, given, c.results[0], "")
+        return given
+    if not isinstance(given, (tuple, list)) or len(given) != len(c.results):
+        raise c.error(
+            f"the tangent of {p.name} gives {short(given)}, expected a {c.many.__name__} of {len(c.results)}",
+            "Return the tangent of each result, None for plain data.",
+        )
+    for i, (d, kind) in enumerate(zip(given, c.results, strict=True)):
+        suitable(c, d, kind, f" for result {i}")
+    return given
+
+
+def suitable(c: Call, d: Any, kind: Any, which: str) -> None:
+    """A tangent has the shape of its result; zero may be written as 0."""
+    v = value(d)
+    if kind is None or (type(v) is int and v == 0):
+        return
+    if v is None or np.shape(v) != kind.shape or is_complex(v):
+        raise c.error(
+            f"the tangent of {c.p.name} gives {short(v)}{which}, expected {kind!r}",
+            "Return the tangent of the result, in its shape.",
+        )
 
 
 def shape_of(p: Any, likes: Any, settings: dict[str, Any]) -> Any:

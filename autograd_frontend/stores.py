@@ -349,7 +349,7 @@ def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any,
         t.note(edge[3])
     if t.dual:
         if op.linear and not op.elementwise:
-            raise refuse(f"the tangent of {op.name} that writes into an array", "Use its result: x[...] = y.", s)
+            raise refuse(f"{op.name} in place or with out= has no tangent", "Write its result: x[...] = y.", s)
         operands = [as_it_is(o) for o in operands]
     if t.deep:
         from .nested import deep_node

@@ -108,7 +108,7 @@ class Tape(list[Any]):
                     if owner_of(y.v) is owner:
                         put(duplicate(y))
                 elif owner_of(y) is owner:
-                    put(y.copy())
+                    put(y.copy("K"))
 
     def shield(self) -> None:
         """The caller is about to run: copy what was saved from memory within its reach (each array once)."""
@@ -118,7 +118,7 @@ class Tape(list[Any]):
             for x, put in saved_arrays(saved):
                 if type(x) is not Tensor and id(owner_of(x)) in self.saves:
                     if id(x) not in copies:
-                        copies[id(x)] = (x, x.copy())
+                        copies[id(x)] = (x, x.copy("K"))  # laid out alike: BLAS adds in the same order
                     put(copies[id(x)][1])
         self.exposed.clear()
 
@@ -374,8 +374,8 @@ def view(parent: Any, call: Callable[..., Any], args: Any, kwargs: Any = None) -
     return n
 
 
-def add_to(place: Any, d: Any) -> None:
-    """Add a cotangent to what has arrived. In place only in arrays the sweep made."""
+def add_to(place: Any, d: Any, own: bool = False) -> None:
+    """Add a cotangent to what has arrived. In place only in arrays the sweep made; `own`: nobody else holds `d`."""
     kind = type(place)
     if kind is Scalar:
         place.g = place.g + d
@@ -386,11 +386,23 @@ def add_to(place: Any, d: Any) -> None:
         g = place.g
         if g is None:
             place.g = d
+            if own:
+                place.own = 1
         elif place.own:
             add(g, d, g)
         else:
             place.g = g = g + d
             place.own = type(g) is ndarray
+
+
+def is_fresh(d: Any, g: Any, saved: Any) -> bool:
+    """Whether a rule has made the array `d`: it is not the cotangent, nothing that was saved, and no view."""
+    if type(d) is not ndarray or d.base is not None or d is g:
+        return False
+    for x in saved:
+        if x is d or type(x) is list:
+            return False
+    return True
 
 
 def pass_on(edges: Any, g: Any) -> None:
@@ -405,4 +417,4 @@ def pass_on(edges: Any, g: Any) -> None:
             d = fitted(d, g, fit)
         if type(d) is int and d == 0:  # a rule's exact zero: `0 / 2` on its way down would make a fraction a float
             continue
-        add_to(place, d)
+        add_to(place, d, is_fresh(d, g, saved))

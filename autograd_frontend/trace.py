@@ -69,9 +69,11 @@ class Recording:
 def run(
     fn: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any], wrt: Any = None,
     tape: Tape | None = None, before: Callable[[Any], None] | None = None,
+    program: Any = None,
 ) -> Recording:  # fmt: skip
     """Run the program of `fn` on recorded arguments. `wrt`: the positions and names that are differentiable (default:
-    all that can be). `name(i)` is what the part of the positional argument `i` is called. `before` gets the parts."""
+    all that can be). `name(i)` is what the part of the positional argument `i` is called. `before` gets the parts.
+    `program` is called in place of that of `fn`."""
     tape, entered = Tape() if tape is None else tape, list(args)
     parts: list[tuple[Any, Any]] = []
     for i in range(len(args)) if wrt is None else wrt:
@@ -95,7 +97,7 @@ def run(
     others = [] if tape.fast else [Inside()]  # there are several: the fast paths leave the way to the general
     ACTIVE.extend([tape, *others])
     try:
-        value = of(fn)(*entered, **named)
+        value = (program or of(fn))(*entered, **named)
         if type(value) is Scalar and value.t is tape:
             value, place = value.v, value
         else:
@@ -325,6 +327,9 @@ def gradient_type(names: tuple[str, ...]) -> Any:
     return namedtuple("Gradient", names, rename=True)
 
 
+NOTHING = "nothing was recorded: this function was bound with grad=False"
+
+
 class Recorded:
     """A function that records. Calling it runs the function and returns a `Result`."""
 
@@ -339,16 +344,35 @@ class Recorded:
         functools.update_wrapper(self, fn)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not self._grad:
-            closed = "nothing was recorded: this function was bound with grad=False"
-            return Result(self.__wrapped__(*args, **kwargs), self._device, None, closed)
         fn = self.__wrapped__
+        if not self._grad:
+            return Result(fn(*args, **kwargs), self._device, None, NOTHING)
         if ACTIVE and (depends(args) or depends(kwargs)):  # called by code that runs inside a recording
             return of(fn)(*args, **kwargs)
+        return self._record(args, kwargs)
+
+    def elementwise(self, *args: Any, **kwargs: Any) -> Any:
+        """The function of numbers, for every entry of the arrays among the arguments, which broadcast.
+
+        An entry `x[i]` is what NumPy gives, a number of the array's dtype. Each takes its own way through the function,
+        and has the bits that `f(x[i])` has; nothing is evaluated for it that it does not take. Everything else in the
+        call is handed on as it is. Gives a `Result` as a call does, its value an array of the broadcast shape, in the
+        dtype of `np.array([f(x[i]), ...])`; an empty one without a call of the function. Inside a recorded function it
+        gives the array. TypeError where nothing is differentiable, RecordError where a value is not one number.
+        """
+        evaluate = functools.partial(inside, self)
+        if not self._grad:
+            return Result(evaluate(*args, **kwargs), self._device, None, NOTHING)
+        if ACTIVE and (depends(args) or depends(kwargs)):
+            return evaluate(*args, **kwargs)
+        return self._record(args, kwargs, evaluate)
+
+    def _record(self, args: Any, kwargs: Any, program: Any = None) -> Result:
+        fn = self.__wrapped__
         check_source(fn)
         calm()
         try:
-            recording = run(fn, self.name_of, args, kwargs)
+            recording = run(fn, self.name_of, args, kwargs, program=program)
         except RecordError as error:
             raise error.with_traceback(error.__traceback__) from None
         finally:
@@ -410,6 +434,16 @@ class Recorded:
         from .display import recorded_html
 
         return recorded_html(self)
+
+
+def inside(f: Recorded, *args: Any, **kwargs: Any) -> Any:
+    """`f.elementwise(x)` in a recorded function: the array."""
+    from .lifting import evaluate
+
+    return evaluate(f.__wrapped__, args, kwargs)
+
+
+Recorded.elementwise.__primitive__ = (Recorded.elementwise, inside)  # type: ignore[attr-defined]  # what a program calls
 
 
 def positional(fn: Any) -> tuple[list[str], str]:

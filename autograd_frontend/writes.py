@@ -50,12 +50,13 @@ def at(call: Callable[..., Any], sign: int) -> Callable[..., None]:
 def writing(f: Callable[..., Any], recorded: Callable[..., None]) -> Callable[..., Any]:
     """`f` writes into its first argument: as it is where nothing is recorded, otherwise through `recorded`."""
 
-    first = recorded.__code__.co_varnames[0]
+    first, method = recorded.__code__.co_varnames[0], type(f) is type(ndarray.fill)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         x = args[0] if args else kwargs.get(first)
-        if not isinstance(value(x), ndarray):  # which raises
-            return f(*map(value, args), **{k: value(v) for k, v in kwargs.items()})
+        if not isinstance(value(x), ndarray):  # which raises, or does nothing
+            g = getattr(np.generic, f.__name__) if method and isinstance(value(x), np.generic) else f
+            return g(*map(value, args), **{k: value(v) for k, v in kwargs.items()})
         if depends(args) or depends(kwargs):
             return recorded(*args, **kwargs)
         if type(x) is ndarray:

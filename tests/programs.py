@@ -12,6 +12,8 @@ import copy
 import hashlib
 import linecache
 import re
+import sys
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -50,6 +52,7 @@ class Program:
         filename = f"<program {hashlib.sha1(self.text.encode()).hexdigest()[:12]}>"
         lines = self.text.splitlines(keepends=True)
         linecache.cache[filename] = (len(self.text), None, lines, filename)
+        sys.modules.setdefault("generated_program", types.ModuleType("generated_program"))  # dataclasses look there
         namespace: dict[str, Any] = {"__name__": "generated_program"}
         exec(compile(self.text, filename, "exec"), namespace)  # noqa: S102
         function: Callable[..., Any] = namespace[self.name]

@@ -35,7 +35,7 @@ except ~Far as ~e:
 """,
     """
 try:
-    ~v = {"a": $s}["«a¦b»"] / «2.0¦(0.0 * 1)»
+    ~v = {"a": $s}["«a¦b»"] * (1 // «1¦0»)
 except (KeyError, ZeroDivisionError):
     ~v = $s
 => ~v
@@ -46,6 +46,7 @@ def ~held(u):
     try:
         yield «0.5 * u¦u * u * 0.3»
     finally:
+        u = 0.0
         $p
 ---
 with ~held($s) as ~v«¦, ~held($s) as ~u»:
@@ -164,6 +165,7 @@ if (~v := $s) > $t and (~u := 0.5 * ~v) < 2.0:
     $p
     ~v = ~v * ~u
 while (~v := 0.5 * ~v + 0.1) > 0.6517:
+    ~u = 0.3
     $body
 ~w = [~y := $s, ~y * 0.5][1]
 => ~v, ~w
@@ -182,9 +184,9 @@ def ~help(u, k=0.3):
 => ~v
 """,
     """
-def ~f(t, k=2):
+def ~f(~t, k=2):
     $body(~t)
-    return t if k == 0 else 0.5 * ~f(«t * 0.9¦$s(t)», k - 1) + 0.2 * t
+    return ~t if k == 0 else 0.5 * ~f(«~t * 0.9¦$s(~t)», k - 1) + 0.2 * ~t
 ~v = ~f($s)
 => ~v
 """,

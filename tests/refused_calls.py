@@ -65,6 +65,15 @@ def tangent_of_complex_numbers():
     return jvp(lambda x: np.exp(x * 1j).real, (X,), (X,))  # here
 
 
+def tangent_of_a_product_in_place():
+    def f(x):
+        out = np.zeros(3)
+        np.matmul(np.outer(x, x), x, out=out)  # here
+        return out
+
+    return jvp(f, (X,), (X,))
+
+
 def library_in_c(x):
     return array("d", [1.0]).index(x[0])  # here
 
@@ -273,6 +282,8 @@ CASES = [
     (recorded, method_of_a_float, *outside("float.hex", NO_RULE)),
     (called, tangent_of_complex_numbers, "the tangent of mul of complex numbers is not known",
      "Use reverse mode: grad, vjp."),
+    (called, tangent_of_a_product_in_place, "matmul in place or with out= has no tangent",
+     "Write its result: x[...] = y."),
     (recorded, library_in_c, *outside("array.array.index", NO_RULE)),
     (recorded, vectorized, *VECTORIZE),
     (recorded, vectorized_elsewhere, *VECTORIZE),

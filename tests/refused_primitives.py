@@ -33,6 +33,7 @@ def square(x):
 
 BARE = own(seven)
 WITHOUT_TANGENT = own(square, lambda g, y, x: 2.0 * g * x)
+ONE_OF_TWO = own(lambda x: (x * 2.0, x), lambda g, y, x: 2.0 * g[0] + g[1], tangent=lambda t, y, x: 2.0 * t)
 TWO = own(lambda x: (x * 2.0, 1), lambda g, y, x: 2.0 * g[0])
 TWICE = own(twice, lambda g, y, x, k: (g * k, None))
 FIRST = own(lambda x, y: x * y, lambda g, z, x, y: g * y, wrt="x")
@@ -148,6 +149,10 @@ def without_a_tangent_rule_of_two():
     return jvp(lambda x: TWO(x), (X,), (X,))  # here
 
 
+def one_tangent_of_two():
+    return jvp(lambda x: ONE_OF_TWO(x), (X,), (X,))  # here
+
+
 def without_a_shape_rule():
     return BARE.operation.shape(Like((3,), np.dtype(float)))  # here
 
@@ -164,6 +169,8 @@ CASES = [
      "Register one: @square.tangent on a function of (t, y, x), or primitive(..., tangent=...)."),
     (called, without_a_tangent_rule_of_two, "local is given a recorded value, and it has no tangent",
      "Register one: @local.tangent on a function of (t, y, x), or primitive(..., tangent=...)."),
+    (called, one_tangent_of_two, f"the tangent of local gives {ARRAY[2:]}, expected a tuple of 2",
+     "Return the tangent of each result, None for plain data."),
     (recorded, outside_wrt, "y of local is recorded, and local has a gradient for x only",
      "Give it plain data there, or extend wrt and the pullback."),
     (recorded, recorded_keyword, "k of local is recorded, but a keyword-only argument is plain data",
@@ -195,7 +202,7 @@ CASES = [
     (recorded, random, "local gives another result when it is called again", "Pass random numbers as arguments."),
     (recorded, wrong_pullback,
      "the pullback of square is wrong for x[0]: it gives -1.13696, differences give -2.27392", "Correct the pullback."),
-    (recorded, flat_tangent, "the tangent of square has shape (), expected (3,)",
+    (recorded, flat_tangent, "the tangent of square gives float64, expected a float64 array of shape (3,)",
      "Return the tangent of the result, in its shape."),
     (recorded, wrong_tangent,
      "the tangent of square is wrong for x, in entry [0] of the result: it gives 1.10664, differences give 2.21327",

@@ -158,7 +158,7 @@ def moving(direction: Any) -> Any:
 @tries(150)
 @given(programs(), seeds)
 def test_second_derivatives_agree_with_differences_of_the_gradient(program: Program, seed: int) -> None:
-    """The gradient taken inside a recorded function is that of the plain call, bit for bit, and has a gradient."""
+    """The gradient taken inside a recorded function is that of the plain call, and has a gradient."""
     assume("float32" not in program.features and not program.mutates)
     weights = oracle.random_like(plain(program), seed)
     direction = oracle.random_like(program.args, seed + 1)
@@ -172,7 +172,8 @@ def test_second_derivatives_agree_with_differences_of_the_gradient(program: Prog
 
     result = record(slope)(*program.fresh())
     first = recorded(program).pullback(weights)
-    assert oracle.same_bits(oracle.flatten(result.value[0]), oracle.flatten(first)), (result.value[0], first)
+    # Not bit for bit: where BLAS sums depends on where arrays lie in memory.
+    np.testing.assert_allclose(oracle.entries(result.value[0]), oracle.entries(first), rtol=1e-12, atol=1e-14)
 
     def gradient_at(*args: Any) -> Any:
         return recorded(program, args).pullback(weights)

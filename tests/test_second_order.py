@@ -7,7 +7,7 @@ import numpy as np
 import oracle
 import pytest
 
-from autograd_frontend import record, vjp
+from autograd_frontend import grad, record, vjp
 
 CASES = [c for c in blocks.cases() if oracle.entries(c.plain()).size]
 
@@ -69,3 +69,26 @@ def test_second_derivatives_agree_with_differences_of_the_gradient(c):
 
 def differentiable(x):
     return [leaf for leaf in oracle.flatten(x) if oracle.is_differentiable(leaf)]
+
+
+THIRD = """
+exp tanh gelu softplus sigmoid silu safe_log softmax_last log_softmax_last layer_norm batch_norm mse_loss cross_entropy
+mul div matmul linear softmax_matmul attention conv conv_transpose smooth_max_pool selective_scan_diag max_pool
+""".split()
+
+
+@pytest.mark.parametrize("name", THIRD)
+def test_third_derivatives_agree_with_differences_of_the_second(name):
+    c = next(c for c in CASES if c.path == f"autograd_frontend.ops.{name}")
+    weights, inputs = oracle.random_like(c.plain(), 0), c.inputs()
+    slope, along = slope_of(c, weights, oracle.random_like(inputs, 1)), oracle.random_like(inputs, 2)
+
+    def curvature(inputs):
+        return product(grad(slope)(inputs), along)
+
+    got = oracle.entries(record(curvature)(inputs).backward())
+    v = oracle.random_like(inputs, 3)
+    estimate = oracle.directional(lambda *xs: curvature(list(xs)), inputs, v, 1.0)
+    size = max(1.0, abs(estimate.value))
+    assert estimate.error < 1e-3 * size
+    assert abs(got @ oracle.entries(v) - estimate.value) <= 1e-5 * size + estimate.error

@@ -11,6 +11,7 @@ from . import (
     elementwise,
     extremes,
     joining,
+    lanes,
     linalg,
     moving,
     norms,
