@@ -170,7 +170,7 @@ class Arithmetic(Core):
             plain = [self.as_float(value(x), kinds) for x in raws]
             if op is None or not any(isinstance(x, Ref) for x in raws):
                 r = v = call(*plain)
-            elif dtype == FLOAT64 and twin(op) is not op:
+            elif record is None or (dtype == FLOAT64 and twin(op) is not op):
                 v = call(*plain)
                 r = self.recorded(op, v, raws)
             else:
@@ -255,7 +255,7 @@ class Arithmetic(Core):
         if t is None:
             return v
         floats = all(value(x).dtype == FLOAT64 for x in raws if type(value(x)) is ndarray)
-        if v.dtype == FLOAT64 and floats and len(op.operands) <= 2 and not t.deep and not t.dual:
+        if v.dtype == FLOAT64 and floats and not op.variadic and len(op.operands) <= 2 and not t.deep and not t.dual:
             op = twin(op)
         return emit(op, v, tuple(raws), None, site(), t)
 

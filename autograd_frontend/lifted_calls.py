@@ -55,18 +55,16 @@ EFFECTS = ("numpy.random.", "numpy.ndarray.", "numpy.put", "numpy.copyto", "nump
 
 
 @functools.cache
-def elementwise() -> dict[Any, tuple[Operation | None, Any]]:
-    """Functions of numbers: what they are recorded as (None: plain data), and what records them."""
-    found: dict[Any, tuple[Operation | None, Any]] = {}
+def elementwise() -> dict[Any, list[Operation]]:
+    """Functions of numbers, and what they are recorded as, for each number of operands; empty: the result is plain."""
+    found: dict[Any, list[Operation]] = {}
     for op in OPERATIONS.values():
-        if op.elementwise and op.bind is None and not op.variadic and not op.data:
+        if op.elementwise and not op.data and (op.bind is None or op.variadic):
             for path in op.calls:
                 f = find(path)
                 if f is not None and not path.startswith("numpy.ndarray.") and not isinstance(f, type):
-                    found.setdefault(f, (op, TABLE.get(f)))
-    for path in DATA.split():
-        found[find(path)] = (None, None)
-    return found
+                    found.setdefault(f, []).append(op)
+    return found | {find(path): [] for path in DATA.split()}
 
 
 @functools.cache
@@ -117,7 +115,7 @@ class Calls(Lifted):
         if kind is types.FunctionType and rewrite.is_program(f.__code__):
             return f
         if f in elementwise():
-            return self.mapped(f, *elementwise()[f])
+            return self.mapped(f, elementwise()[f])
         if f in OVER:
             return self.iterating(f)
         if f in PURE or f in pure():
@@ -187,14 +185,16 @@ class Calls(Lifted):
 
         return call
 
-    def mapped(self, f: Any, op: Any, record: Any) -> Any:
+    def mapped(self, f: Any, known: list[Operation]) -> Any:
         """A function of numbers."""
-        plain = self.plain(TABLE.get(f, f))
+        record = TABLE.get(f, f)
+        plain = self.plain(record)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs or not any(type(x) is Lanes for x in args):
                 return plain(*args, **kwargs)
-            if op is not None and len(args) != len(op.operands):
+            op = next((op for op in known if op.variadic or len(op.operands) == len(args)), None)
+            if known and op is None:
                 self.give_up(f"another form of {f.__name__}")
             if has_lanes([x for x in args if type(x) is not Lanes]) or any(isinstance(value(x), ndarray) for x in args):
                 self.give_up(f"a call of {f.__name__} with an array")

@@ -10,7 +10,8 @@ from .reductions import CUBE, MATRIX, VECTOR
 
 
 def settings(ord, axis, keepdims, matrix):
-    return {"ord": ord, "axis": tuple(axis) if isinstance(axis, list) else axis, "keepdims": keepdims, "matrix": matrix}
+    axis = int(axis) if isinstance(axis, float) else tuple(axis) if isinstance(axis, list) else axis  # as NumPy does
+    return {"ord": ord, "axis": axis, "keepdims": keepdims, "matrix": matrix}
 
 
 def norm_shape(a, ord, axis, keepdims, matrix):

@@ -1,0 +1,143 @@
+"""Defects that random programs and mutants of real functions found, shrunk."""
+
+from __future__ import annotations
+
+import copy
+import math
+import operator
+
+import numpy as np
+import pytest
+
+from autograd_frontend import RecordError, record, vjp
+
+from . import oracle
+
+VECTOR = np.array([0.5, -1.2, 2.0])
+
+
+def same_error(function, *args):
+    """What the plain call and the recorded one raise, of the same type."""
+    with pytest.raises(Exception) as plain:
+        function(*copy.deepcopy(args))
+    with pytest.raises(Exception) as recorded:
+        record(function)(*copy.deepcopy(args))
+    assert recorded.type is plain.type, recorded.value
+    return str(recorded.value), str(plain.value)
+
+
+def delete(x):
+    del x[0]
+    return x
+
+
+
+
+def copy_to(x):
+    np.copyto(x, 1.0)
+    return x
+
+
+def add_at(x):
+    np.add.at(x, [0, 0], 0.3)
+    return x
+
+
+@pytest.mark.parametrize("function", [delete, copy_to, add_at])
+@pytest.mark.parametrize("x", [1.5, np.float64(1.5)])
+def test_writing_into_a_number_raises_what_python_raises(function, x):
+    recorded, plain = same_error(function, x)
+    assert recorded == plain
+
+
+def test_deleting_an_entry_of_an_array_raises_what_numpy_raises():
+    assert same_error(delete, VECTOR)[1] == "cannot delete array elements"
+
+
+def test_fill_of_a_numpy_number_does_nothing():
+    def f(x):
+        y = x[0] * 2.0
+        y.fill(9.0)
+        return y
+
+    result = record(f)(VECTOR)
+    assert result.value == 1.0
+    assert result.backward().tolist() == [2.0, 0.0, 0.0]
+
+
+class Odd:
+    def __init__(self, v):
+        self.v = v
+
+    def __bool__(self):
+        return self.v
+
+
+def test_a_bool_method_that_gives_something_else():
+    def f(x):
+        return 1.0 if Odd(x) else x
+
+    assert same_error(f, 0.5)[0] == "__bool__ should return bool, returned float"
+
+
+class Stepping:
+    def __init__(self, v):
+        self.v = v
+
+    def __next__(self):
+        return self.v
+
+
+def test_an_iterator_that_is_not_iterable():
+    def f(x):
+        return sum(t for t in Stepping(x))
+
+    same_error(f, 0.5)
+
+
+def of_pair(x):
+    return abs((x, x))
+
+
+def negative_of_list(x):
+    return operator.neg([x])
+
+
+def hypot_of_list(x):
+    return math.hypot([x], 1.0)
+
+
+@pytest.mark.parametrize("function", [of_pair, negative_of_list, hypot_of_list])
+def test_functions_of_python_take_no_lists(function):
+    recorded, plain = same_error(function, 0.5)
+    assert recorded == plain
+
+
+def test_norm_along_an_axis_given_as_a_float():
+    def f(x):
+        return np.linalg.norm(x[None], axis=1.0)
+
+    np.testing.assert_allclose(record(f)(VECTOR).backward(), VECTOR / np.linalg.norm(VECTOR))
+
+
+def test_interpolation_in_a_table_that_does_not_increase_is_refused():
+    def f(x):
+        return np.interp(0.3, np.array([4.0, 1.0, 2.5]), x)
+
+    with pytest.raises(RecordError, match="do not increase"):
+        record(f)(VECTOR).backward()
+
+
+def test_what_is_saved_of_a_transposed_argument_keeps_its_layout():
+    def f(x, y):
+        return x @ np.sin(x @ y.T)
+
+    def slope(x, y):
+        _, pull = vjp(f, x, y)
+        return pull(1.0)
+
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        x, y = rng.normal(size=3), rng.normal(size=(3, 3))
+        inside, outside = record(slope)(x, y).value, record(f)(x, y).pullback(1.0)
+        assert oracle.same_bits(tuple(inside), tuple(outside))
