@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import eager, python
+from . import eager, python, writes
 from .callables import METHODS, TABLE, fill, of
 from .recording import GENERATED, depends, is_complex, refuse, site
 from .tape import Ref, Scalar, Tensor
@@ -47,7 +47,7 @@ def attribute(self: Ref, name: str) -> Any:
     )
 
 
-IN_PLACE = {"shape": "x = x.reshape(shape)", "flat": "x[...] = value", "dtype": "x.astype(dtype)", "strides": "a view"}
+IN_PLACE = {"shape": "x = x.reshape(shape)", "dtype": "x.astype(dtype)", "strides": "a view"}
 
 
 def changed(name: str, self: Ref, value: Any) -> None:
@@ -55,6 +55,8 @@ def changed(name: str, self: Ref, value: Any) -> None:
     if self.t.live and type(self.v) is np.ndarray:
         if name == "real" or (name == "imag" and is_complex(self.v)):
             return eager.store(value, attribute(self, name), Ellipsis, site())
+        if name == "flat":
+            return writes.write_flat(self, np.arange(self.v.size), value)
         if name in IN_PLACE:
             raise refuse(f"{name} of a recorded array is set", f"Write {IN_PLACE[name]} instead.")
     return setattr(self.v, name, value)  # AttributeError, as without recording

@@ -36,6 +36,8 @@ def jvp(f: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
         raise ValueError("jvp got no tangent: every entry of tangents is None")
     fn = plain(f)
     if ACTIVE and (nested := inside(fn, args, {}, moving, tangents)) is not None:
+        from .nested_jacobians import push_inside
+
         return push_inside(nested, [tangents[i] for i in moving])
     tape, recording = forward(fn, args, {}, moving, False, lambda parts: move(parts, [tangents[i] for i in moving]))
     try:
@@ -58,26 +60,10 @@ def inside(fn: Any, args: Any, kwargs: Any, places: Any, others: Any = ()) -> An
     return None if tape is None else Nested(fn, args, kwargs, list(places), tape)
 
 
-def push_inside(nested: Any, tangents: list[Any]) -> tuple[Any, Any]:
-    """The tangent inside a recorded function: the pullback is linear in the cotangent, and its transpose is wanted."""
-    from .nested import Nested, places_of, value_of
+def jacobian_inside(nested: Any, parts: Any, several: bool) -> Any:
+    from .nested_jacobians import rows_inside
 
-    def pull(cotangent: Any) -> list[Any]:
-        gradients: list[Any] = nested.pull(cotangent)
-        return gradients
-
-    zero = zeros(places_of(nested.value), value_of(nested.value))
-    transpose = Nested(pull, (zero,), {}, [0], nested.tape)
-    return nested.value, transpose.pull(tangents)[0]
-
-
-def zeros(place: Any, x: Any) -> Any:
-    """A zero cotangent."""
-    if isinstance(place, list):
-        return [zeros(p, e) for p, e in zip(place, x, strict=True)]
-    if isinstance(place, dict):
-        return {k: zeros(p, x[k]) for k, p in place.items()}
-    return None if place is None else np.zeros(x.shape, x.dtype) if type(x) is ndarray else type(x)(0)
+    return rows_inside(nested, parts, several)
 
 
 def forward(
@@ -229,7 +215,7 @@ def jacfwd(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
     def differentiated(*args: Any, **kwargs: Any) -> Any:
         places = chosen.places(args, kwargs)[0]
         if ACTIVE and (nested := inside(chosen.fn, args, kwargs, places)) is not None:
-            return rows_inside(nested, chosen.several)
+            return jacobian_inside(nested, chosen.in_order(nested, places, args, kwargs), chosen.several)
 
         def first(parts: Any) -> None:
             leaf = leaves_of(parts)[0]
@@ -287,7 +273,7 @@ def jacrev(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
     def differentiated(*args: Any, **kwargs: Any) -> Any:
         places = chosen.places(args, kwargs)[0]
         if ACTIVE and (nested := inside(chosen.fn, args, kwargs, places)) is not None:
-            return rows_inside(nested, chosen.several)
+            return jacobian_inside(nested, chosen.in_order(nested, places, args, kwargs), chosen.several)
         check_source(chosen.fn)
         tape = Tape()
         tape.kept = True
@@ -327,41 +313,6 @@ def forget(ref: Any) -> None:
         ref.g = 0.0
     else:
         still(ref.n)
-
-
-def rows_inside(nested: Any, several: bool) -> Any:
-    """A Jacobian inside a recorded function: rows of recorded gradients, stacked."""
-    from .callables import of
-    from .nested import places_of, value_of
-
-    place, plain_value = places_of(nested.value), value_of(nested.value)
-
-    def rows_of(ref: Any, v: Any) -> Any:
-        found = [nested.pull(seeded(place, plain_value, ref, unit(v, i))) for i in entries(v)]
-
-        def stacked(pieces: list[Any]) -> Any:
-            if isinstance(pieces[0], (list, tuple)):
-                return like(pieces[0], [stacked([p[k] for p in pieces]) for k in range(len(pieces[0]))])
-            if isinstance(pieces[0], dict):
-                return {k: stacked([p[k] for p in pieces]) for k in pieces[0]}
-            if type(v) is not ndarray:
-                return pieces[0]
-            first = pieces[0].v if isinstance(pieces[0], Ref) else pieces[0]
-            return of(np.reshape)(of(np.stack)(pieces), (*v.shape, *np.shape(first)))
-
-        columns = [stacked([row[k] for row in found]) for k in range(len(nested.parts))]
-        return tuple(columns) if several else columns[0]
-
-    return mapped(place, plain_value, rows_of)
-
-
-def seeded(place: Any, x: Any, ref: Any, u: Any) -> Any:
-    """A cotangent that is `u` at one recorded value, and zero at the others."""
-    if isinstance(place, list):
-        return [seeded(p, e, ref, u) for p, e in zip(place, x, strict=True)]
-    if isinstance(place, dict):
-        return {k: seeded(p, x[k], ref, u) for k, p in place.items()}
-    return u if place is ref else zeros(place, x)
 
 
 def hessian(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .callables import library, standard, standard_file
+from .recording import HERE
 from .tape import Ref, Tape
 from .trees import outside
 
@@ -36,6 +37,8 @@ def leaves_nothing(fn: Any) -> bool:
 
 def tidy(fn: Any, args: Any, t: Tape) -> None:
     """Look through what `fn`, and the functions it names, can leave values in; not if none of them stores anything."""
+    while type(fn) is types.FunctionType and fn.__code__.co_filename.startswith(HERE) and hasattr(fn, "__wrapped__"):
+        fn = fn.__wrapped__  # a derivative of the user's function
     if leaves_nothing(fn):
         return
     todo: list[Any] = []
@@ -139,6 +142,8 @@ def walk(todo: list[Any], t: Tape) -> None:
         if len(seen) > LOOKED_AT:
             return
         kind = type(x)
+        if issubclass(kind, Tape):
+            continue
         if issubclass(kind, dict):
             keys = list(x)
             keys = keys if len(keys) <= 2 * ENDS else keys[:ENDS] + keys[-ENDS:]

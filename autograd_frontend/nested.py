@@ -18,8 +18,10 @@ import numpy as np
 from .callables import of
 from .cotangents import fitted, has_nan, mirror_like, repeats, winners
 from .eager import EAGER
+from .errors import RecordingClosed
 from .forward import Sum, dual_handle, push
 from .memory import Gather
+from .nested_results import places_of, recorded_seed, value_of
 from .ops.block import LIKE, RESULT, Operation
 from .ops.plain import FLOATS, PLAIN
 from .recording import ACTIVE, depends, mine, recordable, refuse, settle, site, value, whole
@@ -134,10 +136,10 @@ class Inner:
     def built(self, of_leaf: Callable[[Any], Any]) -> Any:
         return of_leaf(self)
 
-    def gradient(self) -> Any:
+    def gradient(self, sweep: Sweep | None = None) -> Any:
         """What arrived, in the type, shape and dtype of the argument, in memory of its own."""
         x = value(self.given)
-        g = self.sweep.arrived(self.ref.n)
+        g = (self.sweep if sweep is None else sweep).arrived(self.ref.n)
         if type(x) is ndarray:
             return np.zeros(x.shape, x.dtype) if g is None else of(np.array)(g, dtype=x.dtype)
         if g is None:
@@ -181,7 +183,7 @@ class Nested:
     """The recording of an inner function: `value`, its `parts`, and `pull`, its derivative as recorded values."""
 
     def __init__(self, fn: Any, args: Any, kwargs: Any, places: Any, t: Tape) -> None:
-        self.tape, self.parts = t, []
+        self.tape, self.parts, self.used = t, [], False
         entered, named, marker = list(args), dict(kwargs), Inside()
         t.deep, t.fast = t.deep + 1, False
         ACTIVE.append(marker)
@@ -221,19 +223,29 @@ class Nested:
     def release(self) -> None:
         self.nodes = []
 
+    def pull_once(self, cotangent: Any) -> list[Any]:
+        if self.used:
+            raise RecordingClosed("this recording was used up by its pullback; call vjp again")
+        self.used = True
+        return self.pull(cotangent)
+
     def pull(self, cotangent: Any, given: bool = True) -> list[Any]:
         """The gradients of the parts, from a cotangent of the value (ones unless `given`)."""
-        place = places_of(self.value)
-        plain = value_of(self.value)
+        place, plain = places_of(self.value), value_of(self.value)
         c = cotangent if given else ones(place, plain)
+        sweep = self.swept(recorded_seed(place, plain, c) if depends(c) else seed(place, plain, c))
+        for leaf in self.leaves:
+            leaf.sweep = sweep
+        return [part.gradient() for _, part in self.parts]
+
+    def swept(self, seeds: list[tuple[Any, Any]]) -> Sweep:
+        """The inner sweep, from cotangents at recorded values."""
         sweep = Sweep(self.nodes)
-        for ref, g in seed(place, plain, c) if not depends(c) else recorded_seed(place, plain, c):
-            sweep.add(ref.n if type(ref) is Tensor else ref, g)
         with np.errstate(all="ignore"):
+            for ref, g in seeds:
+                sweep.add(ref.n if type(ref) is Tensor else ref, g)
             sweep.run()
-            for leaf in self.leaves:
-                leaf.sweep = sweep
-            return [part.gradient() for _, part in self.parts]
+        return sweep
 
 
 def leaves_of(parts: Any) -> list[Inner]:
@@ -241,42 +253,6 @@ def leaves_of(parts: Any) -> list[Inner]:
     for _, part in parts:
         found += leaves_of(part.parts) if type(part) is Box else [part]
     return found
-
-
-def places_of(x: Any) -> Any:
-    """Where the cotangents of a result go, in its structure; None where nothing is recorded."""
-    x = settle(x) if type(x) is ndarray else x
-    if isinstance(x, Ref):
-        return x
-    if isinstance(x, (list, tuple)):
-        found = [places_of(e) for e in x]
-        return found if any(p is not None for p in found) else None
-    if isinstance(x, dict):
-        named = {k: places_of(e) for k, e in x.items()}
-        return named if any(p is not None for p in named.values()) else None
-    return None
-
-
-def value_of(x: Any) -> Any:
-    """A result without handles."""
-    if isinstance(x, dict):
-        return {k: value_of(e) for k, e in x.items()}
-    return [value_of(e) for e in x] if isinstance(x, (list, tuple)) else value(x)
-
-
-def recorded_seed(place: Any, x: Any, c: Any) -> list[tuple[Any, Any]]:
-    """Cotangents that are recorded themselves, of the shape of the value."""
-    if place is None:
-        return []
-    if isinstance(place, Ref):
-        v = value(settle(c))
-        if np.shape(v) != np.shape(x):
-            raise ValueError(f"the cotangent of the value has shape {np.shape(v)}, expected {np.shape(x)}")
-        return [(place, settle(c))]
-    keys = range(len(place)) if isinstance(place, list) else place
-    if len(c) != len(place):
-        raise ValueError(f"the cotangent of the value has {len(c)} entries, expected {len(place)}")
-    return [pair for k in keys for pair in recorded_seed(place[k], x[k], c[k])]
 
 
 # The inner sweep

@@ -143,6 +143,7 @@ def survey(cls: type) -> dict[str, Any]:
         getters = dict.fromkeys({*Scalar.__slots__, *Tensor.__slots__}, hidden)
     elif cls is ndarray:
         setters = dict.fromkeys(("shape", "strides", "dtype"), relaid) | dict.fromkeys(("real", "imag"), set_part)
+        setters["flat"] = set_flat
     elif cls is super:
         getters[ANY] = inherited
     else:
@@ -175,6 +176,18 @@ def set_part(x: ndarray, name: str, v: Any) -> None:
     elif y is x:
         before_plain_write(x, site())
     setattr(y, name, v)
+
+
+def set_flat(x: ndarray, name: str, v: Any) -> None:
+    """`x.flat = v`."""
+    from .writes import write_flat
+
+    y, v = settle(x), settle(v)
+    if isinstance(y, Ref) or isinstance(v, Ref):
+        write_flat(y, np.arange(x.size), v)
+    else:
+        before_plain_write(x, site())
+        x.flat = v
 
 
 def look_at(name: str, x: Any, getters: dict[str, Any], setters: dict[str, Any]) -> None:

@@ -7,7 +7,6 @@ general path (`recording.emit`), which does the same without assumptions.
 
 from __future__ import annotations
 
-import dis
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -320,23 +319,13 @@ def scalar_sweep(op: Operation, *on: bool) -> Callable[[Scalar, Any], None]:
     return f  # type: ignore[no-any-return]
 
 
-def always_new(rule: Callable[..., Any]) -> bool:
-    """Whether a rule returns the result of an arithmetic operator, which is a new array."""
-    last = ""
-    for instruction in dis.get_instructions(rule):
-        if instruction.opname.startswith("RETURN") and not last.startswith(("BINARY_OP", "UNARY_NEGATIVE")):
-            return False
-        last = instruction.opname
-    return True
-
-
 def back_of(op: Operation) -> Callable[[Any, Any], None]:
     """What a `Pair` of this operation does with its cotangent."""
     names = {0: "n.x", 1: "n.y", RESULT: "n.v"}
     text = BACK
     for i, rule in enumerate(op.pulls):
         args = "".join(f", {names[k]}" for k in rule.needs)
-        owned = "p.own = type(d) is ndarray" if always_new(rule.function) else "pass"
+        owned = "p.own = type(d) is ndarray" if rule.always_new() else "pass"
         text += BACK_ONE.format(place="ab"[i], i=i, args=args, owned=owned)
     space = SPACE | {f"rule{i}": rule.function for i, rule in enumerate(op.pulls)}
     exec(compile(text, GENERATED, "exec"), space)  # noqa: S102

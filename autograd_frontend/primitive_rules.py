@@ -11,7 +11,7 @@ import numpy as np
 from .cotangents import strong_zero
 from .errors import RecordError
 from .primitive_calls import NUMBERS, Call, Kind, elsewhere, missing
-from .recording import is_complex, short, value
+from .recording import is_complex, settle, short, value
 from .tape import Ref, Tensor, tensor
 
 ndarray = np.ndarray
@@ -128,6 +128,7 @@ def matched(c: Call, form: Any, d: Any, name: str) -> list[Any]:
 
 def fitting(c: Call, box: list[Any], j: int, g: Any) -> Any:
     """The gradient for operand `j`, of a shape that fits it, and in memory that nobody else will change."""
+    box[j] = settle(box[j])  # an array that the rule filled holds recorded values
     p, kind, d = c.p, c.kinds[j], value(box[j])
     real = d.dtype.kind in "fiu" if type(d) is ndarray else isinstance(d, REAL) and not isinstance(d, bool)
     shape = getattr(d, "shape", ())
@@ -173,11 +174,21 @@ def unfit(c: Call, j: int, d: Any) -> RecordError:
 def push_each(ops: Any, t: Any, i: int, shared: list[Any]) -> Any:
     """The contribution of the tangent `t` of operand `i`."""
     c, _, _, results, leaves = shared
-    if c.p.elementwise and "tangent" not in c.p.rules:  # the factor of the pullback is that of the tangent
-        return split(c, [called(c, c.p.rules["pullback"].function, t, c.y(results), leaves)])[i]
+    if c.p.elementwise and "tangent" not in c.p.rules and c.many is None:
+        return factored(c, t, i, results, leaves)
     tangents = [still(x) for x in leaves]
     tangents[i] = t
     return pushed(c, tangents, results, leaves)
+
+
+def factored(c: Call, t: Any, i: int, results: list[Any], leaves: list[Any]) -> Any:
+    """The tangent of an elementwise result: the factor of the pullback is that of the tangent, unless the rule sums."""
+    shape = c.results[0].shape
+    wide = t if np.shape(t) == shape else np.broadcast_to(t, shape)
+    d = split(c, [called(c, c.p.rules["pullback"].function, guarded(wide), c.y(results), leaves)])[i]
+    if (type(d) is int and d == 0) or np.shape(d) == shape:
+        return d
+    raise missing(c.p, "tangent")
 
 
 def still(x: Any) -> Any:

@@ -48,7 +48,7 @@ class Tape(list[Any]):
         self.thread = get_ident()
         self.texts: set[str] | None = None  # what recorded values were shown as
         self.quiet = False  # NumPy takes part: the sweep silences its warnings
-        self.saves: dict[int, list[Any]] = {}  # owner of memory (id) -> saved operands that lie in it
+        self.saves: dict[int, Any] = {}  # owner of memory (id) -> saved operands that lie in it, or a lone Pair
         self.unseen: list[Any] = []  # nodes whose saved operands are not in `saves` yet
         self.exposed: list[Any] = []  # saved operands in memory that the caller can write into
         self.adopted: dict[int, tuple[ndarray, Any]] = {}  # plain arrays that hold recorded values
@@ -69,10 +69,10 @@ class Tape(list[Any]):
                             owner = id(x)
                         else:
                             owner = id(b if type(b) is ndarray and b.base is None else owner_of(b))
-                        if owner in saves:
-                            saves[owner].append(n)
+                        if owner not in saves:
+                            saves[owner] = n  # most often the only one
                         else:
-                            saves[owner] = [n]
+                            held(saves, owner).append(n)
             else:
                 for edge in n.a if type(n) is Scalar else n.edges:
                     self.note(edge[3])
@@ -89,11 +89,11 @@ class Tape(list[Any]):
         saves = self.saves
         for x in saved:
             if type(x) is ndarray:
-                saves.setdefault(id(x if x.base is None else owner_of(x)), []).append(saved)
+                held(saves, id(x if x.base is None else owner_of(x))).append(saved)
             elif type(x) is list:
                 self.note(x)
             elif type(x) is Tensor and type(x.v) is ndarray:
-                saves.setdefault(id(owner_of(x.v)), []).append(saved)
+                held(saves, id(owner_of(x.v))).append(saved)
 
     def protect(self, x: ndarray) -> None:
         """The memory of `x` is about to be written: what was saved from it is copied first, once."""
@@ -102,7 +102,8 @@ class Tape(list[Any]):
         if not self.saves:
             return
         owner = owner_of(x)
-        for saved in self.saves.pop(id(owner), ()):
+        every = self.saves.pop(id(owner), ())
+        for saved in (every,) if type(every) is Pair else every:
             for y, put in saved_arrays(saved):
                 if type(y) is Tensor:
                     if owner_of(y.v) is owner:
@@ -153,6 +154,14 @@ class Over(Tape):
 
     def append(self, n: Any) -> None:
         pass
+
+
+def held(saves: dict[int, Any], owner: int) -> list[Any]:
+    """The saved operands in the memory of `owner`, as a list."""
+    found = saves.get(owner)
+    if type(found) is not list:
+        found = saves[owner] = [] if found is None else [found]
+    return found
 
 
 def owner_of(x: Any) -> Any:

@@ -210,6 +210,6 @@ def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable
             nested = Nested(plain(f), args, kwargs, [*range(len(args)), *kwargs], tape)
             named = [(recorded.name_of(k) if type(k) is int else k, part) for k, part in nested.parts]
             nested.parts = recorded.merged(named)
-            return nested.value, lambda cotangent: by_name(nested.parts, nested.pull(cotangent))
+            return nested.value, lambda cotangent: by_name(nested.parts, nested.pull_once(cotangent))
     result = recorded(*args, **kwargs)
     return result.value, result.pullback

@@ -30,9 +30,6 @@ def delete(x):
     del x[0]
     return x
 
-
-
-
 def copy_to(x):
     np.copyto(x, 1.0)
     return x
@@ -141,3 +138,41 @@ def test_what_is_saved_of_a_transposed_argument_keeps_its_layout():
         x, y = rng.normal(size=3), rng.normal(size=(3, 3))
         inside, outside = record(slope)(x, y).value, record(f)(x, y).pullback(1.0)
         assert oracle.same_bits(tuple(inside), tuple(outside))
+
+
+def flat_set(x):
+    y = x * x
+    y.flat = np.sin(y)
+    return y
+
+
+def flat_set_of_a_plain_array(x):
+    y = np.zeros(3)
+    y[0] = x[0]
+    y[1] = x[1]
+    y.flat = [0.5 * x[2]]
+    return y * x
+
+
+def flat_set_to_a_constant(x):
+    y = np.zeros(3)
+    y[0] = x[0]
+    y.flat = 0.5
+    return y + x
+
+
+def flat_set_in_a_cycle(x):
+    y = np.ones((2, 3)) * x
+    y.T.flat = x[:2]
+    return y
+
+
+@pytest.mark.parametrize("function", [flat_set, flat_set_of_a_plain_array, flat_set_to_a_constant, flat_set_in_a_cycle])
+def test_setting_flat_writes_every_entry(function):
+    expected = function(VECTOR.copy())
+    result = record(function)(VECTOR.copy())
+    assert oracle.same_bits(result.value, expected)
+    weights = oracle.random_like(expected, 3)
+    slopes, error = oracle.gradient(function, (VECTOR,), weights)
+    assert error < 1e-6
+    np.testing.assert_allclose(result.pullback(weights), slopes, atol=1e-6)

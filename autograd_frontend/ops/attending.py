@@ -69,7 +69,7 @@ class softmax_matmul:
                 f"one row for each key of scores of shape {scores.shape}"
             )
         shaped("softmax_matmul", "multiplier", multiplier, scores.shape, "that of scores")
-        p = masked_softmax(ops, scores, masked("softmax_matmul", mask, scores.shape[-2:]))
+        p = masked_softmax(ops, ops.floating(scores), masked("softmax_matmul", mask, scores.shape[-2:]))
         return (p * multiplier) @ values, p
 
     def shape(scores, values, multiplier, mask):

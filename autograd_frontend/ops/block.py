@@ -38,6 +38,7 @@ Blocks are never instantiated. Names of callables are text, so nothing is import
 from __future__ import annotations
 
 import copy
+import dis
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -84,6 +85,15 @@ class Rule(NamedTuple):
     needs: tuple[Any, ...]
     strict: bool
     simple: bool  # only attributes
+
+    def always_new(self) -> bool:
+        """Whether the rule returns the result of an arithmetic operator, which is a new array."""
+        last = ""
+        for instruction in dis.get_instructions(self.function):
+            if instruction.opname.startswith("RETURN") and not last.startswith(("BINARY_OP", "UNARY_NEGATIVE")):
+                return False
+            last = instruction.opname
+        return True
 
 
 class Operation:

@@ -47,6 +47,14 @@ def back(ops, q, xh):
     return d
 
 
+def strict_back(ops, g, factor, xh):
+    """The same of `q = g*factor`, exactly zero for rows of zeros, and without the entries of `factor` beside a zero."""
+    d = back(ops, g * factor, xh)
+    if ops.finite(d):
+        return d
+    return ops.where(ops.all(g == 0, axis=-1, keepdims=True), 0, back(ops, ops.times(g, factor), xh))
+
+
 def shape(x, gamma, beta, epsilon):
     dtype = np.result_type(x.dtype, gamma.dtype, beta.dtype)
     return Like(x.shape, dtype if dtype.kind == "f" else np.dtype(float))
@@ -74,12 +82,10 @@ class layer_norm:
     shape = shape
 
     def pull_x(ops, g, gamma, xh, r):
-        q = r * gamma
-        q *= g
-        return back(ops, q, xh)
+        return strict_back(ops, g, r * gamma, xh)
 
     def pull_gamma(ops, g, xh):
-        return ops.einsum("ij,ij->j", g, xh)
+        return ops.bilinear(lambda g, xh: ops.einsum("ij,ij->j", g, xh), g, xh)
 
     def pull_beta(ops, g):
         return ops.sum(g, axis=0)
@@ -120,10 +126,10 @@ class batch_norm:
     shape = shape
 
     def pull_x(ops, g, gamma, xh, r):
-        return ops.reshape(back(ops, ops.reshape(g, xh.shape) * (r * gamma[:, None]), xh), g.shape)
+        return ops.reshape(strict_back(ops, ops.reshape(g, xh.shape), r * gamma[:, None], xh), g.shape)
 
     def pull_gamma(ops, g, xh):
-        return ops.row_dots(ops.reshape(g, xh.shape), xh)[:, 0]
+        return ops.bilinear(lambda g, xh: ops.row_dots(g, xh), ops.reshape(g, xh.shape), xh)[:, 0]
 
     def pull_beta(ops, g, xh):
         return ops.row_sums(ops.reshape(g, xh.shape))[:, 0]

@@ -61,7 +61,7 @@ def logs_pull(ops, g, e, rest, at):
     d = e * -((others + top) / total)
     d += g
     d[at] = ops.reshape(top * (rest / total) - others / total, at[-1].shape)
-    return d
+    return d if ops.finite(d) else ops.where(ops.all(g == 0, axis=-1, keepdims=True), 0, d)
 
 
 def logs_push(ops, t, e, rest, at):

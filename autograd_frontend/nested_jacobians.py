@@ -1,0 +1,89 @@
+"""Tangents and Jacobians inside a recorded function, made of pullbacks (nested.py), which are recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .callables import of
+from .eager import EAGER
+from .jacobians import entries, mapped, refs_of, unit
+from .nested import Nested, leaves_of
+from .nested_results import fitting, places_of, value_of
+from .recording import is_complex, settle, site, value
+from .tape import Ref
+from .trees import Box
+
+ndarray = np.ndarray
+
+
+def results_of(nested: Nested) -> tuple[Any, Any, list[tuple[Any, Any]]]:
+    """The places of a result, its value, and its numbers and arrays, each once: one may be in it several times."""
+    place, x = places_of(nested.value), value_of(nested.value)
+    return place, x, list({id(ref): (ref, v) for ref, v in refs_of(place, x)}.values())
+
+
+def push_inside(nested: Nested, tangents: list[Any]) -> tuple[Any, Any]:
+    """The tangent inside a recorded function: the pullback is linear in the cotangent, and its transpose is wanted."""
+    place, x, results = results_of(nested)
+    moved = [pair for (k, part), t in zip(nested.parts, tangents, strict=True) for pair in along(part, t, str(k))]
+    if not results:
+        return nested.value, mapped(place, x, lambda ref, v: None)
+
+    def pull(cotangents: Any) -> list[Any]:
+        sweep = nested.swept([(ref, c) for (ref, _), c in zip(results, cotangents, strict=True)])
+        return [leaf.gradient(sweep) for leaf, _ in moved]
+
+    zero = [np.zeros(v.shape, v.dtype) if type(v) is ndarray else type(v)(0) for _, v in results]
+    transpose = Nested(pull, (zero,), {}, [0], nested.tape)
+    pulled = [(settle(g), t) for g, (_, t) in zip(transpose.value, moved, strict=True)]
+    sweep = transpose.swept([(g, t) for g, t in pulled if isinstance(g, Ref)])
+    found = {id(ref): leaf.gradient(sweep) for (ref, _), leaf in zip(results, transpose.leaves, strict=True)}
+    return nested.value, mapped(place, x, lambda ref, v: found[id(ref)])
+
+
+def along(part: Any, t: Any, where: str) -> list[tuple[Any, Any]]:
+    """The numbers and arrays of an argument that move, with their tangents."""
+    if type(part) is not Box:
+        return [] if t is None else [(part, fitting(value(part.given), t, f"argument {where}", "tangent"))]
+    found = []
+    for key, p in part.parts:
+        try:
+            e = t[key] if isinstance(part.first, (dict, list, tuple)) else getattr(t, key)
+        except (KeyError, IndexError, TypeError, AttributeError):
+            raise ValueError(f"the tangent of argument {where} lacks {key!r}") from None
+        found += along(p, e, f"{where}[{key!r}]")
+    return found
+
+
+def rows_inside(nested: Nested, parts: Any, several: bool) -> Any:
+    """A Jacobian inside a recorded function: rows of recorded gradients, stacked."""
+    place, x, results = results_of(nested)
+    blocks: dict[tuple[int, int], Any] = {}
+    leaves = leaves_of(parts)
+    for ref, v in results:
+        if is_complex(v):
+            raise TypeError("a Jacobian needs a real value: return real and imaginary parts")
+        sweeps = [nested.swept([(ref, unit(v, i))]) for i in entries(v)]
+        for leaf in leaves:
+            blocks[id(ref), id(leaf)] = stacked([leaf.gradient(sweep) for sweep in sweeps], v, value(leaf.given))
+
+    def row(ref: Any, v: Any) -> Any:
+        columns = [part.built(lambda leaf: blocks[id(ref), id(leaf)]) for _, part in parts]
+        return tuple(columns) if several else columns[0]
+
+    return mapped(place, x, row)
+
+
+def stacked(rows: list[Any], v: Any, x: Any) -> Any:
+    """The gradients of the entries of `v` with respect to `x` as one block, as it is outside of a recorded function."""
+    dtype = np.result_type(*[e.dtype if hasattr(e, "dtype") else type(e) for e in (v, x)])
+    shape = (*np.shape(v), *np.shape(x))
+    if not rows:
+        return np.zeros(shape, dtype)
+    if shape:
+        block = of(np.reshape)(of(np.stack)(rows), shape)
+        return block if value(block).dtype == dtype else of(np.array)(block, dtype=dtype)
+    g = EAGER.getitem(rows[0], (), site()) if type(value(rows[0])) is ndarray else rows[0]
+    return g if dtype == object or type(value(g)) is dtype.type else of(dtype.type)(g)

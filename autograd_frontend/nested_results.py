@@ -1,0 +1,98 @@
+"""What a function gives whose derivative is taken inside a recorded function: its plain value, where the cotangents of
+its numbers go, and cotangents and tangents that are recorded themselves."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .callables import of
+from .recording import settle, value
+from .seeds import checked
+from .tape import Ref
+from .trees import like, rebuilt
+
+ndarray = np.ndarray
+
+
+def is_record(x: Any) -> bool:
+    """Whether `x` is an instance of a dataclass."""
+    return dataclasses.is_dataclass(x) and not isinstance(x, type)
+
+
+def places_of(x: Any) -> Any:
+    """Where the cotangents of a result go, in its structure; None where nothing is recorded."""
+    x = settle(x) if type(x) is ndarray else x
+    if isinstance(x, Ref):
+        return x if x.t.live else None
+    if isinstance(x, (list, tuple)):
+        found = [places_of(e) for e in x]
+        return found if any(p is not None for p in found) else None
+    if isinstance(x, dict):
+        named = {k: places_of(e) for k, e in x.items()}
+    elif is_record(x):
+        named = {f.name: places_of(getattr(x, f.name, None)) for f in dataclasses.fields(x)}
+    else:
+        return None
+    return named if any(p is not None for p in named.values()) else None
+
+
+def value_of(x: Any) -> Any:
+    """A result without handles."""
+    if isinstance(x, Ref):
+        return x.v
+    if isinstance(x, (list, tuple)):
+        return like(x, [value_of(e) for e in x])
+    if isinstance(x, dict):
+        found = {k: value_of(e) for k, e in x.items()}
+        return found if type(x) is dict else rebuilt(x, found)
+    if is_record(x) and places_of(x) is not None:
+        y = copy.copy(x)
+        for f in dataclasses.fields(x):
+            object.__setattr__(y, f.name, value_of(getattr(x, f.name, None)))
+        return y
+    return x
+
+
+def entry_of(x: Any, k: Any) -> Any:
+    return x[k] if isinstance(x, (dict, list, tuple)) else getattr(x, k)
+
+
+def recorded_seed(place: Any, x: Any, c: Any, where: str = "the value") -> list[tuple[Any, Any]]:
+    """Cotangents that are recorded themselves, of the shape of the value."""
+    if place is None:
+        return []
+    if isinstance(place, Ref):
+        return [(place, fitting(x, c, where, "cotangent"))]
+    keys = range(len(place)) if isinstance(place, list) else place
+    if isinstance(place, list) and len(c) != len(place):
+        raise ValueError(f"the cotangent of {where} has {len(c)} entries, expected {len(place)}")
+    found = []
+    for k in keys:
+        try:
+            e = entry_of(c, k)
+        except (KeyError, AttributeError, TypeError, IndexError):
+            raise ValueError(f"the cotangent of {where} lacks {k!r}") from None
+        found += recorded_seed(place[k], entry_of(x, k), e, f"{where}[{k!r}]")
+    return found
+
+
+def fitting(x: Any, c: Any, where: str, what: str) -> Any:
+    """A cotangent or tangent in the shape and type of the value `x`, recorded or not."""
+    c = settle(c)
+    if not isinstance(c, Ref):
+        return checked(x, c, where, what)
+    v: Any = value(c)
+    if np.shape(v) != np.shape(x):
+        raise ValueError(f"the {what} of {where} has shape {np.shape(v)}, expected {np.shape(x)}")
+    if type(x) is ndarray:
+        return c if type(v) is ndarray and v.dtype == x.dtype else of(np.array)(c, dtype=x.dtype)
+    if isinstance(x, (Fraction, Decimal)) and type(v) is not type(x):
+        raise TypeError(f"the {what} of {where} is a {type(v).__name__}, expected a {type(x).__name__}")
+    c = of(np.ndarray.item)(c) if type(v) is ndarray else c
+    return c if type(value(c)) is type(x) else of(type(x))(c)
