@@ -1,5 +1,6 @@
 """Derivatives of ordinary Python and NumPy functions. See `record`."""
 
+from .checking import check_grads
 from .errors import DeviceUnavailable, RecordError, RecordingClosed
 from .jacobians import hessian, hvp, jacfwd, jacrev, jvp
 from .primitives import primitive
@@ -12,6 +13,7 @@ __all__ = [
     "Recorded",
     "RecordingClosed",
     "Result",
+    "check_grads",
     "grad",
     "hessian",
     "hvp",
