@@ -254,7 +254,8 @@ def judge(got: float, want: float, error: float, rtol: float, order: int, mode: 
     off = abs(got - want)
     if not off <= rtol * max(abs(want), abs(got)) + 10 * error + 1e-12:
         what = "derivative" if order == 1 else f"derivative of order {order}"
-        raise AssertionError(f"the {what} in {mode} mode is wrong for {where}: {got:.10g}, differences give {want:.10g}")
+        shown = f"{got:.10g}, differences give {want:.10g}"
+        raise AssertionError(f"the {what} in {mode} mode is wrong for {where}: {shown}")
     return off / max(1.0, abs(want))
 
 
