@@ -17,7 +17,7 @@ from autograd_frontend import hvp, jacfwd, jacrev, value_and_grad
 def rosenbrock(x):
     """A bent valley; its minimum is at ones."""
     total = 0.0
-    for a, b in zip(x[:-1], x[1:]):
+    for a, b in zip(x[:-1], x[1:], strict=True):
         total += 100.0 * (b - a**2) ** 2 + (1.0 - a) ** 2
     return total
 
@@ -67,7 +67,8 @@ def boundary() -> scipy.integrate._bvp.BVPResult:
 def main() -> None:
     """Solve the three, and print what came out."""
     found = minimum()
-    print(f"minimum: {found.nit} iterations, {found.nhev} Hessian products, largest error {abs(found.x - 1.0).max():.1e}")
+    error = abs(found.x - 1.0).max()
+    print(f"minimum: {found.nit} iterations, {found.nhev} Hessian products, largest error {error:.1e}")
     found = fit()
     print(f"fit: {found.nfev} evaluations, {found.njev} Jacobians, parameters {np.round(found.x, 2)}")
     found = boundary()

@@ -326,7 +326,7 @@ def test_a_wrong_call_raises_what_numpy_raises(call):
 
 def test_what_has_no_rule_is_refused():
     for f in (
-        lambda x: np.linalg.svd(x),
+        lambda x: np.linalg.svd(x[:2]),
         lambda x: np.linalg.qr(x),
         lambda x: np.linalg.eig(x),
         lambda x: np.matmul(x, x, axes=[(0, 1), (0, 1), (0, 1)]),
