@@ -23,7 +23,9 @@ from . import operators, rewrite
 from .errors import RecordError
 from .general import any_operation, composition, data_operation, unseen_by_numpy, write_out
 from .ops.block import COMPOSED, OPERATIONS, Operation, find
-from .recording import ACTIVE, HARMLESS, HERE, depends, emit, lifted, refuse, settle, site, tape_of, value
+from .recording import (
+    ACTIVE, BUILDING, HARMLESS, HERE, builder_of, depends, emit, lifted, refuse, settle, site, tape_of, value,
+)  # fmt: skip
 from .stores import protect
 from .tape import Ref, Tensor
 
@@ -264,11 +266,9 @@ def no_rule(f: Any) -> RecordError:
     if isinstance(f, np.ufunc):  # which does not say where it is from
         known = [m for m in ("numpy", "scipy.special") if vars(sys.modules.get(m, np)).get(name) is f]
         module = known[0] if known else "builtins"
-    name = name if module == "builtins" else f"{module}.{name}"
-    return refuse(
-        f"{name} is given a recorded value, and there is no derivative rule for it",
-        "Write it with functions that have one, or give it plain data.",
-    )
+    reason = f"{name} is given a recorded value, and there is no derivative rule for it"
+    reason = reason if module == "builtins" else f"{module}.{reason}"
+    return refuse(reason, "Write it with functions that have one, or give it plain data.")
 
 
 def late(f: Any) -> bool:
@@ -318,7 +318,7 @@ def method_call(name: str) -> Callable[..., Any]:
     def call(x: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(x, name)(*args, **kwargs)
 
-    call.__name__ = name
+    call.__name__ = call.method = name  # type: ignore[attr-defined]
     return call
 
 
@@ -378,6 +378,8 @@ def many_operands(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
     count, own = len(op.operands), getattr(call, "__module__", "") in ("builtins", "math", "_operator")
 
     def handle(*args: Any, **kwargs: Any) -> Any:
+        if BUILDING and (builder := builder_of((args, kwargs))) is not None:
+            return builder.operation(op, call, args, kwargs, None)
         operands = tuple([x if own and isinstance(x, (list, tuple)) else settle(x) for x in args[:count]])
         for x in operands:
             unseen_by_numpy(x)
@@ -389,10 +391,13 @@ def many_operands(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
             return write_out(op, call, operands, None, args, kwargs, out, t)
         if t is None:
             return call(*[value(x) for x in args], **kwargs)
-        v = call(*[x.v if isinstance(x, Ref) else value(x) for x in operands], *args[count:], **kwargs)
+        plain = [x.v if isinstance(x, Ref) else value(x) for x in operands]
         if kwargs and not SETTINGS.issuperset(kwargs):
             other = ", ".join(sorted(set(kwargs) - SETTINGS))
+            if "where" not in kwargs:
+                call(*plain, *args[count:], **kwargs)  # its own error comes first
             raise refuse(f"{op.name} cannot be recorded with {other}=", "Leave it out; np.where chooses by a mask.")
+        v = call(*plain, *args[count:], **kwargs)
         return emit(op, v, operands, None, site(), t)
 
     handle.__name__ = op.name

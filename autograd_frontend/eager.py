@@ -22,7 +22,9 @@ from .memory import plain_key, read, read_plain
 from .objects import assign, attribute, overloaded
 from .operators import prefix, two_operands
 from .ops.block import OPERATIONS, Operation
-from .recording import ACTIVE, GENERATED, depends, emit, lifted, refuse, settle, site, tape_of, value
+from .recording import (
+    ACTIVE, BUILDING, GENERATED, builder_of, depends, emit, lifted, refuse, refuse_value, settle, site, tape_of, value,
+)  # fmt: skip
 from .stores import accumulate, adopt, before_plain_write, into, overwrite, put, put_array, write
 from .tape import Ref, Scalar, Tensor
 
@@ -40,7 +42,7 @@ def {name}(a, b):
             return a.v {sign} b
         if k is Scalar:
             return a.v {sign} b.v
-    elif type(a) in SIMPLE and type(b) in SIMPLE:
+    elif type(a) in NUMERIC and type(b) in NUMERIC:
         return a {sign} b
     return compare(call, a, b)
 """
@@ -60,6 +62,8 @@ def binary(op: Operation | None, call: Callable[[Any, Any], Any], a: Any, b: Any
             return r
     if t is None:
         return call(a, b)
+    if t.graph is not None:
+        return t.graph.operation(op, call, (a, b), {}, s) if op else t.graph.data_operator(call, (a, b), s)
     v = call(a.v if isinstance(a, Ref) else a, b.v if isinstance(b, Ref) else b)
     return v if op is None else emit(op, v, (a, b), None, s, t, (call, (a, b), {}))
 
@@ -90,6 +94,7 @@ def formatted(x: Any) -> Any:
 def text_of(shown: Any, x: Any) -> Any:
     """The text made by `%`: it is remembered by the recorded values it shows."""
     for v in x if type(x) is tuple else x.values() if type(x) is dict else (x,):
+        refuse_value(v, "a text", "Leave it out.")
         if isinstance(v, Ref) and v.t.live:
             if v.t.texts is None:
                 v.t.texts = set()
@@ -100,6 +105,8 @@ def text_of(shown: Any, x: Any) -> Any:
 def unary(op: Operation, call: Callable[[Any], Any], x: Any, s: Any = 0) -> Any:
     x = x if issubclass(type(x), (list, tuple)) else settle(x)
     if isinstance(x, Ref):
+        if x.t.graph is not None and x.t.live:
+            return x.t.graph.operation(op, call, (x,), {}, s)
         return emit(op, call(x.v), (x,), None, s, x.t)
     return overloaded_unary(call, x)
 
@@ -110,6 +117,8 @@ def overloaded_unary(call: Callable[[Any], Any], x: Any) -> Any:
 
 
 def invert(x: Any, s: Any = 0) -> Any:
+    if BUILDING and (builder := builder_of(x)) is not None:
+        return builder.data_operator(operator.invert, (x,), s)
     return overloaded_unary(operator.invert, x) if not isinstance(x, Ref) else ~x.v
 
 
@@ -129,16 +138,19 @@ def compare(call: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
             return r
     if not isinstance(a, (Ref, ndarray, np.generic)) and not isinstance(b, (Ref, ndarray, np.generic)):
         return call(a, b)
+    if BUILDING and (builder := builder_of((a, b))) is not None:
+        return builder.data_operator(call, (a, b))
     return call(a.v if isinstance(a, Ref) else value(a), b.v if isinstance(b, Ref) else value(b))
 
 
 def comparison(call: Callable[[Any, Any], Any], sign: str) -> Callable[[Any, Any], Any]:
-    space: dict[str, Any] = {"Scalar": Scalar, "SIMPLE": SIMPLE, "compare": compare, "call": call, "float64": float64}
+    space: dict[str, Any] = {"Scalar": Scalar, "NUMERIC": NUMERIC, "compare": compare, "call": call, "float64": float64}
     exec(compile(COMPARE.format(name=call.__name__, sign=sign), GENERATED, "exec"), space)  # noqa: S102
     return space[call.__name__]  # type: ignore[no-any-return]
 
 
-SIMPLE = frozenset({int, float, bool, float64, ndarray})
+NUMERIC = frozenset({int, float, bool, float64})
+SIMPLE = NUMERIC | {ndarray}
 
 
 def inplace(op: Operation | None, call: Callable[[Any, Any], Any], plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -164,7 +176,10 @@ def inplace(op: Operation | None, call: Callable[[Any, Any], Any], plain: Callab
             x = a
         else:
             return overloaded_inplace(call, plain, a, b, s)
-        tape_of((x, b))
+        t = tape_of((x, b))
+        if t is not None and t.graph is not None:
+            t.graph.inplace(op, call, x, b, s)
+            return a
         if op is None:  # constant between jumps: what is written is plain data
             overwrite(lambda: call(x.v, value(b)), x, s)
             return a
@@ -201,7 +216,7 @@ def getitem(x: Any, i: Any, s: Any = 0) -> Any:
     """`x[i]`."""
     kind = type(x)
     if kind is list or kind is tuple:
-        return x[i.v if isinstance(i, Ref) else i]
+        return x[number_in(i) if isinstance(i, Ref) else i]
     if kind is Tensor and x.t.live and type(x.v) is ndarray:
         return read(x, i, s)
     if kind is ndarray:
@@ -223,6 +238,12 @@ def getitem(x: Any, i: Any, s: Any = 0) -> Any:
     return of(method)(x, i) if hasattr(method, "__code__") else x[i]
 
 
+def number_in(i: Any) -> Any:
+    """An index of a list that was recorded."""
+    refuse_value(i, "an entry of a list", "Make it an array: np.array(items)[i].")
+    return i.v
+
+
 def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
     """`x[i] = v`."""
     kind = type(x)
@@ -241,6 +262,9 @@ def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
                 y = adopt(x, v.t, s)
         elif y is x and depends(v):
             raise refuse("recorded values cannot be kept in an object array", "Use a list.")
+        if y is x and BUILDING and (builder := builder_of(i)) is not None:
+            builder.store(v, x, i, s)
+            return
         if y is not x:
             write(v, y, i, s)
         else:
@@ -290,14 +314,20 @@ def truth(x: Any) -> bool:
     if x is True or x is False:
         return x
     if isinstance(x, Ref):
+        refuse_value(x, *TEST)
         return bool(x.v)
     method = getattr(type(x), "__bool__", None)
     if not hasattr(method, "__code__"):
+        if type(x) is ndarray:
+            refuse_value(x, *TEST)
         return bool(x)
     r = of(method)(x)
     if r is not True and r is not False:
         raise TypeError(f"__bool__ should return bool, returned {type(r.v if isinstance(r, Ref) else r).__name__}")
     return r
+
+
+TEST = ("a truth test", "Write np.where(condition, x, y), or build one graph for each case.")
 
 
 class Index:

@@ -81,11 +81,12 @@ def proven(call: Callable[..., Any], types: tuple[str, ...], numbers: tuple[Any,
 
 
 class Numbers:
-    """An array of Python floats in a rule. `bad`, shared by all in the rule: where Python would have raised."""
+    """An array of numbers in a rule. `bad`, shared by all in the rule: where Python would have raised; None where these
+    are NumPy's numbers, which do not."""
 
     __slots__ = ("v", "bad")
 
-    def __init__(self, v: Any, bad: ndarray) -> None:
+    def __init__(self, v: Any, bad: Any) -> None:
         self.v, self.bad = v, bad
 
 
@@ -95,11 +96,13 @@ def bare(x: Any) -> Any:
 
 def one_by_one(call: Callable[..., Any], by_numpy: Callable[..., Any], *operands: Any) -> Any:
     """A function of floats for every entry. Where it raises, the whole rule is NumPy's for that entry."""
-    bad = next((x.bad for x in operands if type(x) is Numbers), None)
-    if bad is None:
+    some = next((x for x in operands if type(x) is Numbers), None)
+    if some is None:
         return call(*operands)
     values = [bare(x) for x in operands]
-    n = bad.size
+    if some.bad is None:
+        return Numbers(by_numpy(*values), None)
+    bad, n = some.bad, some.bad.size
     columns = [x.tolist() if type(x) is ndarray else repeat(x, n) for x in values]
     try:
         return Numbers(each(call, columns, float, n), bad)
@@ -119,15 +122,22 @@ def whole(call: Callable[..., Any]) -> Callable[..., Any]:
     """A function that has the same bits on arrays."""
 
     def operate(*operands: Any) -> Any:
-        bad = next((x.bad for x in operands if type(x) is Numbers), None)
+        some = next((x for x in operands if type(x) is Numbers), None)
         v = call(*[bare(x) for x in operands])
-        return v if bad is None else Numbers(v, bad)
+        return v if some is None else Numbers(v, some.bad)
 
     return operate
 
 
 def power(a: Any, b: Any) -> Any:
-    return one_by_one(operator.pow, np.power, a, b)
+    return one_by_one(operator.pow, power_of_numbers, a, b)
+
+
+def power_of_numbers(a: Any, b: Any) -> Any:
+    """`a ** b` for NumPy's numbers one by one."""
+    n = a.size if type(a) is ndarray else b.size
+    columns = [x if type(x) is ndarray else repeat(x, n) for x in (a, b)]
+    return np.array(list(map(operator.pow, *columns)))
 
 
 for _name in ("add", "sub", "mul", "truediv"):
@@ -144,36 +154,42 @@ SAME = {
     "maximum", "minimum", "truth", "signbit",
 }  # fmt: skip
 ENTRYWISE: Any = namespace(type("Entrywise", (), {}))
-for _name, _f in vars(FLOATS).items():
+NUMBERWISE: Any = namespace(type("Numberwise", (), {}))
+for _name, _plain in vars(PLAIN).items():
     if not _name.startswith("__"):
-        _plain = getattr(PLAIN, _name)
+        setattr(NUMBERWISE, _name, whole(_plain) if callable(_plain) else _plain)
+    if not _name.startswith("__") and hasattr(FLOATS, _name):
+        _f = getattr(FLOATS, _name)
         setattr(ENTRYWISE, _name, whole(_plain) if _name in SAME else functools.partial(one_by_one, _f, _plain))
 
 
 def entrywise(rule: Callable[..., Any], ops: Any, g: Any, *saved: Any) -> Any:
     """A rule on arrays of floats, with the bits that it gives floats one by one."""
-    n = g.size
-    bad = np.zeros(n, bool)
+    bad = np.zeros(g.size, bool)
     d = bare(rule(ENTRYWISE, Numbers(g, bad), *[Numbers(x, bad) if type(x) is ndarray else x for x in saved]))
-    if bad.any():
-        d = np.where(bad, rule(PLAIN, g, *saved), d)
-    return d
+    return np.where(bad, rule(PLAIN, g, *saved), d) if bad.any() else d
+
+
+def numberwise(rule: Callable[..., Any], ops: Any, g: Any, *saved: Any) -> Any:
+    """The same for NumPy's numbers of other types."""
+    return bare(rule(NUMBERWISE, Numbers(g, None), *[Numbers(x, None) if type(x) is ndarray else x for x in saved]))
 
 
 @functools.cache
-def twin(op: Operation) -> Operation:
-    """An operation on arrays of floats, with rules that give the bits of floats; itself where they do anyway."""
-    if all(arithmetic(rule.function.__code__) for rule in op.pulls):
+def twin(op: Operation, floats: bool) -> Operation:
+    """An operation on arrays, with rules that give the bits of numbers one by one; itself where they do anyway."""
+    known = SAME if floats else set(vars(PLAIN))
+    if all(arithmetic(rule.function.__code__, known) for rule in op.pulls):
         return op
-    other = copy.copy(op)
-    other.pulls = tuple([r._replace(function=functools.partial(entrywise, r.function)) for r in op.pulls])
+    other, by = copy.copy(op), entrywise if floats else numberwise
+    other.pulls = tuple([r._replace(function=functools.partial(by, r.function)) for r in op.pulls])
     return other
 
 
-def arithmetic(code: CodeType) -> bool:
-    """Whether a rule has nothing but arithmetic and selections, which are the same one by one."""
+def arithmetic(code: CodeType, known: set[str]) -> bool:
+    """Whether a rule has nothing but arithmetic and functions that are the same one by one."""
     power = any(i.opname == "BINARY_OP" and i.argrepr.startswith("**") for i in dis.get_instructions(code))
-    return not power and set(code.co_names) <= SAME | {"np", "inf"}
+    return not power and set(code.co_names) <= known | {"np", "inf"}
 
 
 def whole_numbers(call: Any) -> Any:

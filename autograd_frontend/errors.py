@@ -41,3 +41,7 @@ class RecordingClosed(RuntimeError):
 
 class DeviceUnavailable(RuntimeError):
     """The device asked for cannot be used here; the message says what is missing."""
+
+
+class GraphError(RecordError):
+    """A graph is not one: a node that does not fit, or a file that is damaged. The message names the node."""

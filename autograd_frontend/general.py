@@ -13,7 +13,9 @@ from .errors import RecordError
 from .memory import read, remember_spread, shares, view_of
 from .ops.block import OPERATIONS, Operation
 from .ops.interface import done
-from .recording import ACTIVE, HARMLESS, depends, emit, mine, overlaps, refuse, settle, site, tape_of, value
+from .recording import (
+    ACTIVE, BUILDING, HARMLESS, builder_of, depends, emit, mine, overlaps, refuse, settle, site, tape_of, value,
+)  # fmt: skip
 from .stores import adopt, before_plain_write, into
 from .tape import Ref, Scalar, Tensor
 
@@ -31,6 +33,8 @@ def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
     out_at = names.index("out") if "out" in names else NO_OUT
 
     def handle(*args: Any, **kwargs: Any) -> Any:
+        if BUILDING and (builder := builder_of((args, kwargs))) is not None:
+            return builder.operation(op, call, args, kwargs, None)
         try:
             given, attributes = bind(*args, **kwargs)
         except Exception as error:
@@ -41,7 +45,8 @@ def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
                 if name in op.reads:
                     x = current(x)
                 elif depends(x):
-                    tried(call, args, kwargs)
+                    if op.value is None:
+                        tried(call, args, kwargs)
                     raise not_plain(op, name, x)
                 attributes[name] = kept(x)
         out = kwargs.get("out") if len(args) <= out_at else args[out_at]
@@ -76,6 +81,8 @@ def data_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any
     names = [x for x in bind.__code__.co_varnames[: bind.__code__.co_argcount] if x in op.reads]
 
     def handle(*args: Any, **kwargs: Any) -> Any:
+        if BUILDING and (builder := builder_of((args, kwargs)) or drawing(op)) is not None:
+            return builder.operation(op, call, args, kwargs, None)
         given, settings = bind(*args, **kwargs)
         for name, x in settings.items():
             if type(x) not in HARMLESS:
@@ -90,6 +97,12 @@ def data_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any
 
     handle.__name__ = op.name
     return handle
+
+
+def drawing(op: Operation) -> Any:
+    """A keyed draw is a node of the graph that is built, though it depends on no input."""
+    found = [t for t in mine() if t.graph is not None] if op.name == "rand_uniform" else []
+    return found[-1].graph if found else None
 
 
 def current(x: Any) -> Any:

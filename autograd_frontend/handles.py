@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fractions
 import functools
+import math
 import operator
 import sys
 import types
@@ -16,7 +17,7 @@ import numpy as np
 
 from . import eager, python, writes
 from .callables import METHODS, TABLE, fill, of
-from .recording import GENERATED, depends, is_complex, refuse, site
+from .recording import GENERATED, depends, is_complex, refuse, refuse_value, site
 from .tape import Ref, Scalar, Tensor
 
 PLAIN_ATTRIBUTES = frozenset("shape ndim size dtype itemsize nbytes strides flags numerator denominator".split())
@@ -41,6 +42,8 @@ def attribute(self: Ref, name: str) -> Any:
         return lambda: self
     if name.startswith("__"):
         raise AttributeError(name)
+    if name == "as_integer_ratio" and compared():
+        return v.as_integer_ratio
     raise refuse(
         f"the attribute {name} of {named(v)} cannot be recorded",
         "Use a NumPy function with a rule, or plain data.",
@@ -78,8 +81,29 @@ def to_array(self: Ref, *args: Any, **kwargs: Any) -> Any:
     )
 
 
+def compared() -> bool:
+    """Whether a plain Fraction is being compared with a recorded float: the outcome is plain data."""
+    f = sys._getframe(2)
+    if f.f_code.co_name == "from_float" and f.f_back is not None:
+        f = f.f_back
+    return f.f_code.co_filename == fractions.__file__ and f.f_code.co_name in ("_richcmp", "__eq__")
+
+
+def looked_at(f: Callable[..., Any], what: str, remedy: str) -> Callable[..., Any]:
+    """A method that needs the value, which a graph that is built has not."""
+
+    def method(self: Ref, *args: Any) -> Any:
+        refuse_value(self, what, remedy)
+        return f(self.v, *[x.v if isinstance(x, Ref) else x for x in args])
+
+    return method
+
+
+INTEGER = "Keep it as an array of whole numbers, or make it plain data."
+
+
 def to_float(self: Ref) -> float:
-    if not self.t.live:
+    if not self.t.live or compared():
         return float(self.v)
     raise refuse(
         "a recorded value is turned into a plain float by code that is not recorded",
@@ -141,17 +165,11 @@ def named(x: Any) -> str:
     return f"numpy.{kind.__name__}" if isinstance(x, (np.ndarray, np.generic)) else kind.__name__
 
 
-def forward(name: str) -> Callable[..., Any]:
-    def method(self: Ref, *args: Any) -> Any:
-        return getattr(self.v, name)(*args)
-
-    return method
-
-
 def text(self: Ref, shown: str) -> str:
     """What a value is shown as. A number read back from it would have lost its derivative."""
     t = self.t
     if t.live:
+        refuse_value(self, "a text", "Leave it out; print what the graph gives when it is run.")
         if t.texts is None:
             t.texts = set()
         t.texts.add(shown.strip())
@@ -179,19 +197,22 @@ def part_of_fraction(name: str, self: Ref) -> Any:
 def install() -> None:
     given: dict[str, Any] = {
         "__iter__": iterate, "__array__": to_array, "__float__": to_float,
-        "__array_ufunc__": ufunc, "__array_function__": function, "__bool__": lambda self: bool(self.v),
-        "__hash__": lambda self: hash(self.v), "__repr__": lambda self: text(self, repr(self.v)),
+        "__array_ufunc__": ufunc, "__array_function__": function, "__bool__": looked_at(bool, *eager.TEST),
+        "__hash__": looked_at(hash, "a hash", "Use plain data as keys of dicts and entries of sets."), "__repr__": lambda self: text(self, repr(self.v)),
         "__str__": lambda self: text(self, str(self.v)),
         "__format__": lambda self, spec: text(self, format(self.v, spec)),
-        "__int__": lambda self: int(self.v), "__len__": lambda self: len(self.v),
-        "__round__": lambda self, *n: round(self.v, *n), "__abs__": lambda self: of(abs)(self),
+        "__int__": looked_at(int, "int()", INTEGER), "__len__": lambda self: len(self.v),
+        "__index__": looked_at(operator.index, "an index or a length", INTEGER),
+        "__round__": looked_at(round, "round()", "Write np.round(x)."), "__abs__": lambda self: of(abs)(self),
         "__divmod__": lambda self, other: python.div_mod(self, other),
         "__rdivmod__": lambda self, other: python.div_mod(other, self),
-        "__contains__": lambda self, x: (x.v if isinstance(x, Ref) else x) in self.v,
+        "__contains__": looked_at(operator.contains, "`in`", "Write np.any(x == v)."),
         "__delitem__": lambda self, i: operator.delitem(self.v, i),  # which raises
         "__copy__": lambda self: of(np.copy)(self) if type(self.v) is np.ndarray else self,
         "__deepcopy__": lambda self, memo: of(np.copy)(self) if type(self.v) is np.ndarray else self,
-        "__floor__": forward("__floor__"), "__ceil__": forward("__ceil__"), "__trunc__": forward("__trunc__"),
+        "__floor__": looked_at(math.floor, "math.floor", INTEGER),
+        "__ceil__": looked_at(math.ceil, "math.ceil", INTEGER),
+        "__trunc__": looked_at(math.trunc, "math.trunc", INTEGER),
     }  # fmt: skip
     for name, f in given.items():
         setattr(Ref, name, f)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from .forward import Forward, tangent
 from .memory import Gather, gather_back
-from .recording import ACTIVE, is_complex
+from .recording import ACTIVE, is_complex, value
 from .seeds import checked
 from .tape import Node, Pair, Ref, Scalar, Tape, add_to, pass_on
 from .trace import Recording, calm, check_source, resume, run
@@ -35,10 +37,13 @@ def jvp(f: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
     if not moving:
         raise ValueError("jvp got no tangent: every entry of tangents is None")
     fn = plain(f)
-    if ACTIVE and (nested := inside(fn, args, {}, moving, tangents)) is not None:
+    if ACTIVE:
         from .nested_jacobians import push_inside
+        from .nested_results import held
 
-        return push_inside(nested, [tangents[i] for i in moving])
+        tangents = held(tangents)
+        if (nested := inside(fn, args, {}, moving, tangents)) is not None:
+            return push_inside(nested, [tangents[i] for i in moving])
     tape, recording = forward(fn, args, {}, moving, False, lambda parts: move(parts, [tangents[i] for i in moving]))
     try:
         return recording.value, outgoing(recording.place, recording.value)
@@ -110,18 +115,29 @@ def typed(t: Any, v: Any) -> Any:
     return type(v)(0 if t is None else t)
 
 
-def mapped(place: Any, x: Any, f: Callable[[Any, Any], Any]) -> Any:
-    """`f(place, x)` for every recorded number or array of a result; None for the rest."""
+def mapped(place: Any, x: Any, f: Callable[[Any, Any], Any], rest: Callable[[Any], Any] | None = None) -> Any:
+    """`f(place, x)` for every recorded number or array of a result; None for the rest, or `rest(x)` for a number or an
+    array that could have been recorded: a constant."""
     if isinstance(place, Ref):
         return f(place, x)
     if isinstance(place, list):
-        return like(x, [mapped(p, e, f) for p, e in zip(place, x, strict=True)])
+        return like(x, [mapped(p, e, f, rest) for p, e in zip(place, x, strict=True)])
     if isinstance(place, dict):
         if not isinstance(x, dict):
             raise TypeError(f"the value is a {type(x).__name__}: return its numbers in a tuple or a dict")
-        r = {k: mapped(p, x[k], f) for k, p in place.items()}
+        r = {k: mapped(p, x[k], f, rest) for k, p in place.items()}
         return r if type(x) is dict else rebuilt(x, r)
-    return None
+    return None if rest is None else constants(x, rest)
+
+
+def constants(x: Any, f: Callable[[Any], Any]) -> Any:
+    """`f(x)` for every number and array of a result that does not depend on the arguments; None for plain data."""
+    if isinstance(x, (list, tuple)):
+        return like(x, [constants(e, f) for e in x])
+    if type(x) is dict:
+        return {k: constants(e, f) for k, e in x.items()}
+    real = x.dtype.kind == "f" if type(x) is ndarray else isinstance(x, (float, np.floating, Fraction, Decimal))
+    return f(x) if real else None
 
 
 def sweep_keeping(tape: Tape) -> None:
@@ -179,7 +195,7 @@ class Blocks:
             columns = [part.built(lambda leaf: self.block(ref, v, leaf)[()]) for _, part in parts]
             return tuple(columns) if several else columns[0]
 
-        return mapped(place, x, row)
+        return mapped(place, x, row, lambda v: row(v, v))
 
 
 def entries(x: Any) -> list[Any]:
@@ -330,6 +346,16 @@ def hvp(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(plain(f))
     def product(x: Any, v: Any, *args: Any) -> Any:
-        return jvp(gradient, (x, *args), (v, *[None for _ in args]))[1]
+        g, t = jvp(gradient, (x, *args), (v, *[None for _ in args]))
+        return at_rest(g, t)
 
     return product
+
+
+def at_rest(x: Any, t: Any) -> Any:
+    """The tangent of a gradient, zero where it is constant."""
+    if t is None:
+        return constants(value(x), lambda v: typed(None, v))
+    if isinstance(t, (list, tuple)):
+        return like(t, [at_rest(a, b) for a, b in zip(x, t, strict=True)])
+    return {k: at_rest(x[k], e) for k, e in t.items()} if type(t) is dict else t

@@ -7,6 +7,7 @@ there, without computing anything: what was computed for all is in the `log`, an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from .ops.lanes import picked
 from .recording import value
 
 ndarray = np.ndarray
+FEW = 8  # ways to go on, which are looked for one by one
 
 
 class Unliftable(BaseException):
@@ -55,7 +57,7 @@ class Lanes:
     """A number for each entry of a part. `v`: an array of them, recorded or not; `kind`: their type."""
 
     __slots__ = ("run", "part", "v", "kind", "last")
-    __class__ = property(lambda self: self.kind)  # type: ignore[assignment]  # isinstance sees the numbers' type
+    __class__ = property(lambda self: self.kind)  # isinstance sees the numbers' type
 
     run: Any
     part: Part
@@ -105,6 +107,103 @@ def has_lanes(x: Any, depth: int = 6) -> bool:
         inside = [*x, *x.values()] if isinstance(x, dict) else x
         return not depth or any(has_lanes(e, depth - 1) for e in inside)
     return type(x) is slice and has_lanes((x.start, x.stop, x.step))
+
+
+class Core:
+    """The state of a run: the `part` that is run, what was computed and decided (`log`), and the other parts that are
+    still to be run, each with its log."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.log: list[tuple[Any, Any]] = []
+        self.at = 0
+        self.pending: list[tuple[Part, list[tuple[Any, Any]]]] = []
+        self.dead = ""
+
+    def give_up(self, reason: str) -> Any:
+        self.dead = reason
+        raise Unliftable(reason)
+
+    def start(self, part: Part, log: list[tuple[Any, Any]]) -> None:
+        self.part, self.log, self.at = part, log, 0
+
+    def alive(self) -> None:
+        if self.dead:  # a handler of the user's has swallowed it
+            raise Unliftable(self.dead)
+
+    def event(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """What was computed at this point already, or `compute()`, which may decide first what to go on with."""
+        self.alive()
+        log = self.log
+        while self.at < len(log):
+            known, r = log[self.at]
+            self.at += 1
+            if known is key:
+                if type(r) is Raised:
+                    raise r.error.with_traceback(None)
+                return r
+            if known is not decision:
+                self.give_up("it does not do the same when it is run again")
+        try:
+            r = compute()
+        except Exception as error:
+            self.log.append((key, Raised(error)))
+            self.at = len(self.log)
+            raise
+        self.log.append((key, r))
+        self.at = len(self.log)
+        return r
+
+    def decide(self, find: Callable[[], Any]) -> int:
+        """The label that the entries have which the run goes on with. `find()`: a small number for each entry, or
+        whether."""
+        self.alive()
+        if self.at < len(self.log):
+            known, r = self.log[self.at]
+            if known is not decision:
+                self.give_up("it does not do the same when it is run again")
+            self.at += 1
+            return int(r)
+        labels = find()
+        if labels.dtype == bool:
+            n = int(np.count_nonzero(labels))
+            counts = np.array([labels.size - n, n])
+        else:
+            counts = np.bincount(labels)
+        chosen = int(counts.argmax())
+        if counts[chosen] != self.part.size:
+            self.divide(labels, counts, chosen)
+        self.log.append((decision, chosen))
+        self.at = len(self.log)
+        return chosen
+
+    def divide(self, labels: Any, counts: Any, chosen: int) -> None:
+        """Go on with the chosen ones, and put the others aside."""
+        whole, found = self.part, np.flatnonzero(counts)
+        if len(found) > FEW:
+            order, ends = np.argsort(labels, kind="stable"), np.cumsum(counts)
+        for label in found:
+            if len(found) > FEW:
+                positions = order[ends[label] - counts[label] : ends[label]]
+            else:
+                positions = np.flatnonzero(labels == label)
+            if label == chosen:
+                self.part = whole.subset(positions)
+            else:
+                self.pending.append((whole.subset(positions), [*self.log, (decision, int(label))]))
+
+
+class Raised:
+    """In a log: this was raised."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def decision() -> None:
+    """The key of decisions in a log."""
 
 
 def refuses(name: str) -> Any:

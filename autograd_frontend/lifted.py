@@ -8,15 +8,16 @@ functions of NumPy, whatever else is not on the lists here and in `lifted_calls.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+import types
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 
+from .callables import METHODS
 from .eager import EAGER
 from .entrywise import EXACT, column, dtype_of, each, proven, same_bits, twin
-from .lanes import Lanes, Part, Unliftable, has_lanes, lanes
+from .lanes import Core, Lanes, has_lanes, lanes
 from .objects import ANY, GETTERS, survey
 from .ops.block import OPERATIONS, Operation
 from .recording import emit, site, tape_of, value
@@ -30,106 +31,8 @@ KEPT = COMPARISONS | {operator.add, operator.sub, operator.mul, operator.truediv
                       operator.and_, operator.or_, operator.xor, operator.invert}  # fmt: skip
 ITERABLE = frozenset({list, tuple, range, str, dict, set, frozenset, type({}.keys()), type({}.values()),
                       type({}.items())})  # fmt: skip
-LOCAL = frozenset({zip, enumerate, map, filter, reversed, type(x for x in ())})
+LOCAL = frozenset({zip, enumerate, map, filter, reversed, types.GeneratorType})
 SHAPES = frozenset({"shape", "ndim", "size", "dtype"})
-FEW = 8  # ways to go on, which are looked for one by one
-
-
-class Core:
-    """The state of a run: the `part` that is run, what was computed and decided (`log`), and the other parts that are
-    still to be run, each with its log."""
-
-    def __init__(self, part: Part) -> None:
-        self.part = part
-        self.log: list[tuple[Any, Any]] = []
-        self.at = 0
-        self.pending: list[tuple[Part, list[tuple[Any, Any]]]] = []
-        self.dead = ""
-
-    def give_up(self, reason: str) -> Any:
-        self.dead = reason
-        raise Unliftable(reason)
-
-    def start(self, part: Part, log: list[tuple[Any, Any]]) -> None:
-        self.part, self.log, self.at = part, log, 0
-
-    def alive(self) -> None:
-        if self.dead:  # a handler of the user's has swallowed it
-            raise Unliftable(self.dead)
-
-    def event(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """What was computed at this point already, or `compute()`, which may decide first what to go on with."""
-        self.alive()
-        log = self.log
-        while self.at < len(log):
-            known, r = log[self.at]
-            self.at += 1
-            if known is key:
-                if type(r) is Raised:
-                    raise r.error.with_traceback(None)
-                return r
-            if known is not decision:
-                self.give_up("it does not do the same when it is run again")
-        try:
-            r = compute()
-        except Exception as error:
-            self.log.append((key, Raised(error)))
-            self.at = len(self.log)
-            raise
-        self.log.append((key, r))
-        self.at = len(self.log)
-        return r
-
-    def decide(self, find: Callable[[], Any]) -> int:
-        """The label that the entries have which the run goes on with. `find()`: a small number for each entry, or
-        whether."""
-        self.alive()
-        if self.at < len(self.log):
-            known, r = self.log[self.at]
-            if known is not decision:
-                self.give_up("it does not do the same when it is run again")
-            self.at += 1
-            return int(r)
-        labels = find()
-        if labels.dtype == bool:
-            n = int(np.count_nonzero(labels))
-            counts = np.array([labels.size - n, n])
-        else:
-            counts = np.bincount(labels)
-        chosen = int(counts.argmax())
-        if counts[chosen] != self.part.size:
-            self.divide(labels, counts, chosen)
-        self.log.append((decision, chosen))
-        self.at = len(self.log)
-        return chosen
-
-    def divide(self, labels: Any, counts: Any, chosen: int) -> None:
-        """Go on with the chosen ones, and put the others aside."""
-        whole, found = self.part, np.flatnonzero(counts)
-        if len(found) > FEW:
-            order, ends = np.argsort(labels, kind="stable"), np.cumsum(counts)
-        for label in found:
-            if len(found) > FEW:
-                positions = order[ends[label] - counts[label] : ends[label]]
-            else:
-                positions = np.flatnonzero(labels == label)
-            if label == chosen:
-                self.part = whole.subset(positions)
-            else:
-                self.pending.append((whole.subset(positions), [*self.log, (decision, int(label))]))
-
-
-class Raised:
-    """In a log: this was raised."""
-
-    __slots__ = ("error",)
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-
-def decision() -> None:
-    """The key of decisions in a log."""
 
 
 class Arithmetic(Core):
@@ -159,7 +62,7 @@ class Arithmetic(Core):
         kinds = [self.kind(x) for x in operands]
         if not self.vectorizes(call, kinds, operands):
             return None
-        raws = [x.now() if type(x) is Lanes else x for x in operands]
+        raws = self.beside(operands, kinds)
         if call is operator.truediv and all(k in WEAK for k in kinds) and not np.all(value(raws[1])):
             return None
         try:
@@ -167,14 +70,14 @@ class Arithmetic(Core):
             dtype = dtype_of(type(sample))
             if dtype is None:
                 return None
-            plain = [self.as_float(value(x), kinds) for x in raws]
+            plain = [value(x) for x in raws]
             if op is None or not any(isinstance(x, Ref) for x in raws):
                 r = v = call(*plain)
-            elif record is None or (dtype == FLOAT64 and twin(op) is not op):
+            elif record is None or twin(op, floats(raws, dtype)) is not op:
                 v = call(*plain)
                 r = self.recorded(op, v, raws)
             else:
-                r = record(*[x if isinstance(x, Ref) else p for x, p in zip(raws, plain, strict=True)])
+                r = record(*raws)
                 v = value(r)
         except Exception:  # an error of one entry, a warning that is an error
             return None
@@ -182,11 +85,16 @@ class Arithmetic(Core):
             return None
         return lanes(self, r, type(sample))
 
-    def as_float(self, x: Any, kinds: Any) -> Any:
-        """Integers beside floats as the floats that they become."""
-        if type(x) is ndarray and x.dtype.kind == "i" and any(k is float or k is np.float64 for k in kinds):
-            return x.astype(float)
-        return x
+    def beside(self, operands: Any, kinds: list[Any]) -> list[Any]:
+        """The arrays of the operands, Python's numbers in the type that they take beside a float32."""
+        raws = [x.now() if type(x) is Lanes else x for x in operands]
+        own = [np.dtype(k) for k in kinds if k not in WEAK]
+        dtype = np.result_type(*own) if own else FLOAT64
+        if dtype.kind == "f":
+            for i, k in enumerate(kinds):
+                if type(operands[i]) is Lanes and k is not bool and k in WEAK and raws[i].dtype != dtype:
+                    raws[i] = METHODS["astype"](raws[i], dtype)
+        return raws
 
     def vectorizes(self, call: Any, kinds: list[Any], operands: Any) -> bool:
         """Whether a call on arrays does what it does on numbers of these types."""
@@ -194,8 +102,6 @@ class Arithmetic(Core):
         if any(d is None for d in dtypes):  # a dtype equals None where None means float64
             return False
         weak = {k for x, k in zip(operands, kinds, strict=True) if type(x) is Lanes and k in WEAK}
-        if weak and any(k not in WEAK and k is not np.float64 for k in kinds):
-            return False  # their array would not take the type of a float32
         if int in weak and not all(self.small(x) for x in operands if type(x) is Lanes):
             return False
         if int in weak and all(k is int or k is bool for k in kinds):
@@ -229,6 +135,9 @@ class Arithmetic(Core):
             dtype = dtype_of(kind)
             if dtype is None:
                 raise TypeError
+            if all(self.kind(x) in (int, bool) for x in operands):  # 2 ** -1 is a float
+                if any(type(r) is not kind for r in map(call, *columns())):
+                    raise TypeError
             v = each(call, columns(), dtype, n)
         except Exception:
             return self.sorted_out(call, list(zip(*columns(), strict=False)))
@@ -247,16 +156,15 @@ class Arithmetic(Core):
         outcome = list(found)[self.decide(lambda: labels)]
         if type(outcome) is tuple:
             call(*rows[int(np.flatnonzero(labels == found[outcome])[0])])  # raises
-        if type(outcome) is tuple or dtype_of(outcome) is None:
+        if type(outcome) is tuple or dtype_of(outcome) is None or len(found) == 1:
             self.give_up(f"{getattr(call, '__name__', call)} gives something else than numbers")
 
     def recorded(self, op: Operation, v: ndarray, raws: Any) -> Any:
         t = tape_of(raws)
         if t is None:
             return v
-        floats = all(value(x).dtype == FLOAT64 for x in raws if type(value(x)) is ndarray)
-        if v.dtype == FLOAT64 and floats and not op.variadic and len(op.operands) <= 2 and not t.deep and not t.dual:
-            op = twin(op)
+        if not op.variadic and len(op.operands) <= 2 and not t.deep and not t.dual:
+            op = twin(op, floats(raws, v.dtype))
         return emit(op, v, tuple(raws), None, site(), t)
 
     def by_value(self, x: Any) -> Any:
@@ -280,6 +188,12 @@ class Arithmetic(Core):
         if type(x) is not Lanes:
             return bool(EAGER.truth(x))
         return bool(self.decide(lambda: value(x.now()) != 0))
+
+
+def floats(raws: Any, dtype: Any) -> bool:
+    """Whether an operation is one of floats, whose rules are written with `math`."""
+    values = [value(x) for x in raws]
+    return dtype == FLOAT64 and all(x.dtype == FLOAT64 for x in values if isinstance(x, (ndarray, np.generic)))
 
 
 def binary(name: str, call: Any, op: Operation | None, record: Any, inplace: bool = False) -> Any:
@@ -364,7 +278,7 @@ class Lifted(Arithmetic):
         return EAGER.unfold(self.iter(x), form)
 
     def unfolded(self, items: Any, form: Any) -> Any:
-        return map(lambda x: self.unfold(x, form), items)
+        return (self.unfold(x, form) for x in items)
 
     def attribute(self, x: Any, name: str) -> Any:
         if type(x) is Lanes:
@@ -408,8 +322,8 @@ def fill() -> None:
         setattr(Lifted, inplace, binary(inplace, call, None, None, True))
     for name in ("lt", "le", "gt", "ge", "eq", "ne"):
         setattr(Lifted, name, compared(name))
-    for name, call in (("neg", operator.neg), ("pos", operator.pos)):
-        setattr(Lifted, name, unary(name, call, OPERATIONS[name]))
+    for name in ("neg", "pos"):
+        setattr(Lifted, name, unary(name, getattr(operator, name), OPERATIONS[name]))
     setattr(Lifted, "invert", unary("invert", operator.invert, None))  # noqa: B010
 
 

@@ -31,7 +31,7 @@ OVER = frozenset({
     itertools.pairwise, itertools.takewhile, itertools.dropwhile,
 })  # fmt: skip
 PURE = frozenset({
-    len, isinstance, issubclass, callable, range, slice, type(None), math.factorial, math.comb, math.perm, math.gcd,
+    len, issubclass, callable, range, slice, type(None), math.factorial, math.comb, math.perm, math.gcd,
     math.lcm, math.isqrt, np.zeros, np.ones, np.empty, np.eye, np.dtype, np.finfo, np.iinfo, np.errstate, np.float64,
     np.float32, np.float16, np.longdouble, str, repr, chr, ord, hash, complex,
 })  # fmt: skip
@@ -212,7 +212,7 @@ class Calls(Lifted):
         def call(*args: Any, **kwargs: Any) -> Any:
             self.alive()
             for x in args:
-                if hasattr(type(x), "__iter__") and not isinstance(x, type):
+                if hasattr(type(x), "__iter__") and type(x) is not Lanes and not isinstance(x, type):
                     self.iter(x)
             return f(*[self.ready(x) for x in args], **{k: self.ready(x) for k, x in kwargs.items()})
 
@@ -306,7 +306,8 @@ class Calls(Lifted):
 NAMED: dict[Any, Any] = {
     float: Calls.to_float, int: Calls.to_int, bool: Calls.to_bool, round: Calls.rounded, pow: Calls.power,
     divmod: Calls.div_mod, sum: Calls.total, max: Calls.largest, min: Calls.smallest, builtins.type: Calls.kind_of,
-    range: Calls.steps, abs: Calls.abs_, operator.abs: Calls.abs_,
+    range: Calls.steps, isinstance: lambda self, x, kinds: isinstance(x, kinds),
+    abs: Calls.abs_, operator.abs: Calls.abs_,
     math.floor: lambda self, x: self.rounding(math.floor, x), math.ceil: lambda self, x: self.rounding(math.ceil, x),
     math.trunc: lambda self, x: self.rounding(math.trunc, x),
     operator.add: Calls.add, operator.sub: Calls.sub, operator.mul: Calls.mul,  # type: ignore[attr-defined]

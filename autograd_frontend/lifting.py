@@ -7,6 +7,7 @@ done faithfully it is called for one entry after the other.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from .entrywise import dtype_of
 from .errors import RecordError
 from .lanes import Lanes, Part, Unliftable, lanes
 from .lifted_calls import Calls
+from .memory import shares
 from .ops.lanes import picked
-from .recording import depends, refuse, settle, site, value
+from .recording import depends, refuse, refuse_value, settle, short, site, value
 from .tape import Ref
 
 ndarray = np.ndarray
@@ -27,6 +29,7 @@ SMALL = 8  # entries, which are faster one by one
 
 def evaluate(fn: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """The array of the values of `fn` for the entries of the arrays among its arguments, which broadcast."""
+    refuse_value((args, kwargs), "elementwise", "Write np.where(condition, x, y).")
     given = [settle(x) if type(x) is ndarray else x for x in (*args, *kwargs.values())]
     names = list(kwargs)
     at = [i for i, x in enumerate(given) if type(value(x)) is ndarray]
@@ -78,14 +81,15 @@ def at_once(fn: Any, call: Any, flat: Any, n: int, given: Any) -> Any:
             alone(run, part, flat, lambda numbers: call(program, numbers), parts, failures)
             continue
         run.start(part, log)
-        outcome = attempt(run, lambda: call(program, columns))
+        outcome = attempt(run, partial(call, program, columns))
         if isinstance(outcome, Exception):
             failures.append((int(run.part.entries()[0]), outcome))
         else:
-            parts.append((run.part, outcome.now() if type(outcome) is Lanes else outcome))
+            parts.append((run.part, outcome.now() if type(outcome) is Lanes else number(outcome)))
     if failures:
         raise min(failures, key=lambda pair: pair[0])[1]
-    return joined([(part.entries(), r) for part, r in parts], n)
+    r = joined([(part.entries(), r) for part, r in parts], n)
+    return of(np.copy)(r) if any(shares(value(r), value(x)) for x in flat) else r
 
 
 def attempt(run: Calls, call: Callable[[], Any]) -> Any:
@@ -105,11 +109,12 @@ def alone(run: Calls, part: Part, flat: Any, call: Any, parts: list[Any], failur
     for i in part.entries():
         one = Part(1, root(part), np.array([i]))
         run.start(one, [])
-        r = attempt(run, lambda i=i: call([EAGER.getitem(x, int(i), site()) for x in flat]))
+        numbers = [EAGER.getitem(x, int(i), site()) for x in flat]
+        r = attempt(run, partial(call, numbers))
         if isinstance(r, Exception):
             failures.append((int(i), r))
         else:
-            parts.append((one, r))
+            parts.append((one, number(r)))
 
 
 def root(part: Part) -> Part:
@@ -121,7 +126,7 @@ def root(part: Part) -> Part:
 def one_by_one(fn: Any, call: Any, flat: Any, n: int) -> Any:
     """The function called for one entry after the other."""
     f = of(fn) if any(depends(x) for x in flat) else fn
-    results = [call(f, [EAGER.getitem(x, i, 0) for x in flat]) for i in range(n)]
+    results = [number(call(f, [EAGER.getitem(x, i, 0) for x in flat])) for i in range(n)]
     return joined([(np.array([i]), r) for i, r in enumerate(results)], n)
 
 
@@ -150,12 +155,18 @@ def joined(parts: list[tuple[Any, Any]], n: int) -> Any:
 
 
 def kind_of(r: Any) -> Any:
-    """The dtype of the array of some results."""
+    """The dtype of an array of such numbers; None where there is none."""
     v = value(r)
-    dtype = v.dtype if isinstance(v, (ndarray, np.generic)) and v.dtype.kind in "fiubc" else dtype_of(type(v))
-    if dtype is None or (type(v) is ndarray and v.ndim != 1):
+    if isinstance(v, (ndarray, np.generic)):
+        return v.dtype if v.dtype.kind in "fiubc" else None
+    return np.dtype(complex) if type(v) is complex else dtype_of(type(v))
+
+
+def number(r: Any) -> Any:
+    """What the function gives for an entry, or for several that are alike."""
+    if kind_of(r) is None or np.ndim(value(r)):
         raise refuse(
-            f"elementwise: the function gives a {type(v).__name__} for an entry, expected one number",
+            f"elementwise: the function gives {short(r)} for an entry, expected one number",
             "Call it for one number of the result at a time.",
         )
-    return dtype
+    return r

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .cotangents import repeats
-from .recording import ACTIVE, lifted, overlaps
+from .recording import ACTIVE, BUILDING, builder_of, lifted, overlaps
 from .tape import Node, Ref, Scalar, Tape, Tensor, View, node, owner_of, take, tensor, view
 
 ndarray = np.ndarray
@@ -84,6 +84,8 @@ def frozen_part(k: Any) -> Any:
 
 def read(x: Tensor, key: Any, s: Any) -> Any:
     """`x[key]`."""
+    if BUILDING and x.t.graph is not None and not x.t.graph.inside:
+        return x.t.graph.read(x, key, s)
     if type(key) is slice or type(key) is int:
         v = x.v[key]
         n = x.n
@@ -140,6 +142,8 @@ def read_plain(x: ndarray, key: Any, s: Any) -> Any:
             if type(v) is float64:
                 return entry(v, place, key, s, t)
     y = lifted(x)
+    if y is x and BUILDING and (builder := builder_of(key)) is not None:
+        return builder.read(x, key, s)
     return x[plain_key(key)] if y is x else read(y, key, s)
 
 

@@ -201,6 +201,7 @@ class Nested:
             t.deep -= 1
             t.fast = t.live and not (t.deep or t.dual or t.complex)
         self.nodes = t[start:]
+        self.reached = reached(self.nodes, self.leaves)
         self.unchanged()
 
     def unchanged(self) -> None:
@@ -223,6 +224,10 @@ class Nested:
     def release(self) -> None:
         self.nodes = []
 
+    def places(self) -> Any:
+        """Where the cotangents of the value go; None for what does not depend on the arguments."""
+        return places_of(self.value, lambda x: type(x) is Tensor and id(root_of(x.n)) in self.reached)
+
     def pull_once(self, cotangent: Any) -> list[Any]:
         if self.used:
             raise RecordingClosed("this recording was used up by its pullback; call vjp again")
@@ -231,7 +236,7 @@ class Nested:
 
     def pull(self, cotangent: Any, given: bool = True) -> list[Any]:
         """The gradients of the parts, from a cotangent of the value (ones unless `given`)."""
-        place, plain = places_of(self.value), value_of(self.value)
+        place, plain = self.places(), value_of(self.value)
         c = cotangent if given else ones(place, plain)
         sweep = self.swept(recorded_seed(place, plain, c) if depends(c) else seed(place, plain, c))
         for leaf in self.leaves:
@@ -240,7 +245,7 @@ class Nested:
 
     def swept(self, seeds: list[tuple[Any, Any]]) -> Sweep:
         """The inner sweep, from cotangents at recorded values."""
-        sweep = Sweep(self.nodes)
+        sweep = Sweep(self.nodes, self.reached)
         with np.errstate(all="ignore"):
             for ref, g in seeds:
                 sweep.add(ref.n if type(ref) is Tensor else ref, g)
@@ -264,6 +269,21 @@ def root_of(place: Any) -> Any:
     return place
 
 
+def reached(nodes: list[Any], leaves: list[Inner]) -> set[int]:
+    """The ids of the nodes that depend on the arguments, and of the memory into which such a value was written."""
+    found = {id(leaf.ref.n) for leaf in leaves}
+    for n in nodes:
+        if type(n) is Store or type(n) is Scatter:
+            if n.value is not None and id(root_of(n.value)) in found:
+                found.add(id(root_of(n.place)))
+        elif type(n) is Gather:
+            if id(root_of(n.place)) in found:
+                found.add(id(n))
+        elif isinstance(n, Node) and type(n) is not Pair and any(id(root_of(edge[0])) in found for edge in n.edges):
+            found.add(id(n))
+    return found
+
+
 class Sweep:
     """Cotangents on their way back through the nodes of the inner function.
 
@@ -271,13 +291,11 @@ class Sweep:
     the value is; `looks`: the same views of that memory.
     """
 
-    def __init__(self, nodes: list[Any]) -> None:
-        self.nodes = nodes
+    def __init__(self, nodes: list[Any], inside: set[int]) -> None:
+        self.nodes, self.inside = nodes, inside
         self.values: dict[int, Any] = {}
         self.memory: dict[int, ndarray] = {}
         self.looks: dict[int, ndarray] = {}
-        written = {id(root_of(n.place)) for n in nodes if type(n) in (Store, Scatter)}
-        self.inside = written | {id(n) for n in nodes if isinstance(n, Node)}
 
     def arrived(self, n: Any) -> Any:
         """The cotangent of a node, or None."""
@@ -310,7 +328,7 @@ class Sweep:
     def add(self, place: Any, d: Any) -> None:
         """Add a cotangent to what has arrived."""
         if type(place) is Scalar or id(root_of(place)) not in self.inside:
-            return  # computed outside: it does not depend on the arguments
+            return  # it does not depend on the arguments
         if type(place) is View or id(place) in self.memory:
             EAGER.iadd(self.mirror(place), d, site())
         else:
@@ -343,7 +361,7 @@ class Sweep:
         for (place, rule, fit, _), refs in zip(n.edges, each, strict=True):
             if type(place) is Scalar or id(root_of(place)) not in self.inside:
                 continue
-            d = applied(rule, g, refs) if type(n) is Deep and n.floats else of(rule)(PLAIN, g, *refs)
+            d = applied(rule, FLOATS if type(n) is Deep and n.floats else PLAIN, g, refs)
             self.add(place, fit_to(watched(d, g) if n.op != "input" else d, g, fit))
 
     def store(self, n: Store) -> None:
@@ -373,13 +391,18 @@ def copied(g: Any) -> Any:
     return of(np.copy)(g) if type(value(g)) is ndarray else g
 
 
-def applied(rule: Callable[..., Any], g: Any, refs: Any) -> Any:
-    """A rule of floats; where Python raises and IEEE has an answer, it is repeated with float64."""
+def applied(rule: Callable[..., Any], ops: Any, g: Any, refs: Any) -> Any:
+    """A rule; where Python's floats raise and IEEE has an answer, it is repeated with float64."""
     try:
-        return of(rule)(FLOATS, g, *refs)
+        return of(rule)(ops, g, *refs)
     except (ArithmeticError, ValueError):
-        wide = [of(float64)(x) if type(value(x)) in (int, float) else x for x in (g, *refs)]
-        return of(rule)(PLAIN, *wide)
+        return of(rule)(PLAIN, *[wide(x, (int, float) if ops is FLOATS else (float,)) for x in (g, *refs)])
+
+
+def wide(x: Any, kinds: tuple[type, ...]) -> Any:
+    if type(x) is list:
+        return [wide(e, kinds) for e in x]
+    return of(float64)(x) if type(value(x)) in kinds else x
 
 
 def watched(d: Any, g: Any) -> Any:

@@ -10,7 +10,7 @@ from .callables import of
 from .eager import EAGER
 from .jacobians import entries, mapped, refs_of, unit
 from .nested import Nested, leaves_of
-from .nested_results import fitting, places_of, value_of
+from .nested_results import fitting, value_of
 from .recording import is_complex, settle, site, value
 from .tape import Ref
 from .trees import Box
@@ -20,7 +20,7 @@ ndarray = np.ndarray
 
 def results_of(nested: Nested) -> tuple[Any, Any, list[tuple[Any, Any]]]:
     """The places of a result, its value, and its numbers and arrays, each once: one may be in it several times."""
-    place, x = places_of(nested.value), value_of(nested.value)
+    place, x = nested.places(), value_of(nested.value)
     return place, x, list({id(ref): (ref, v) for ref, v in refs_of(place, x)}.values())
 
 
@@ -35,8 +35,9 @@ def push_inside(nested: Nested, tangents: list[Any]) -> tuple[Any, Any]:
         sweep = nested.swept([(ref, c) for (ref, _), c in zip(results, cotangents, strict=True)])
         return [leaf.gradient(sweep) for leaf, _ in moved]
 
-    zero = [np.zeros(v.shape, v.dtype) if type(v) is ndarray else type(v)(0) for _, v in results]
-    transpose = Nested(pull, (zero,), {}, [0], nested.tape)
+    # anywhere will do; at zero, exact zeros would hide what is singular
+    ones = [np.ones(v.shape, v.dtype) if type(v) is ndarray else type(v)(1) for _, v in results]
+    transpose = Nested(pull, (ones,), {}, [0], nested.tape)
     pulled = [(settle(g), t) for g, (_, t) in zip(transpose.value, moved, strict=True)]
     sweep = transpose.swept([(g, t) for g, t in pulled if isinstance(g, Ref)])
     found = {id(ref): leaf.gradient(sweep) for (ref, _), leaf in zip(results, transpose.leaves, strict=True)}
@@ -73,7 +74,11 @@ def rows_inside(nested: Nested, parts: Any, several: bool) -> Any:
         columns = [part.built(lambda leaf: blocks[id(ref), id(leaf)]) for _, part in parts]
         return tuple(columns) if several else columns[0]
 
-    return mapped(place, x, row)
+    def still(v: Any) -> Any:
+        columns = [part.built(lambda leaf: stacked([], v, value(leaf.given))[()]) for _, part in parts]
+        return tuple(columns) if several else columns[0]
+
+    return mapped(place, x, row, still)
 
 
 def stacked(rows: list[Any], v: Any, x: Any) -> Any:
@@ -86,4 +91,4 @@ def stacked(rows: list[Any], v: Any, x: Any) -> Any:
         block = of(np.reshape)(of(np.stack)(rows), shape)
         return block if value(block).dtype == dtype else of(np.array)(block, dtype=dtype)
     g = EAGER.getitem(rows[0], (), site()) if type(value(rows[0])) is ndarray else rows[0]
-    return g if dtype == object or type(value(g)) is dtype.type else of(dtype.type)(g)
+    return g if dtype.kind == "O" or isinstance(value(g), dtype.type) else of(dtype.type)(g)

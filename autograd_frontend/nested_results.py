@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -25,18 +26,18 @@ def is_record(x: Any) -> bool:
     return dataclasses.is_dataclass(x) and not isinstance(x, type)
 
 
-def places_of(x: Any) -> Any:
-    """Where the cotangents of a result go, in its structure; None where nothing is recorded."""
+def places_of(x: Any, counts: Callable[[Any], bool]) -> Any:
+    """The recorded values that count in a result, in its structure; None where there is none."""
     x = settle(x) if type(x) is ndarray else x
     if isinstance(x, Ref):
-        return x if x.t.live else None
+        return x if counts(x) else None
     if isinstance(x, (list, tuple)):
-        found = [places_of(e) for e in x]
+        found = [places_of(e, counts) for e in x]
         return found if any(p is not None for p in found) else None
     if isinstance(x, dict):
-        named = {k: places_of(e) for k, e in x.items()}
+        named = {k: places_of(e, counts) for k, e in x.items()}
     elif is_record(x):
-        named = {f.name: places_of(getattr(x, f.name, None)) for f in dataclasses.fields(x)}
+        named = {f.name: places_of(getattr(x, f.name, None), counts) for f in dataclasses.fields(x)}
     else:
         return None
     return named if any(p is not None for p in named.values()) else None
@@ -51,10 +52,27 @@ def value_of(x: Any) -> Any:
     if isinstance(x, dict):
         found = {k: value_of(e) for k, e in x.items()}
         return found if type(x) is dict else rebuilt(x, found)
-    if is_record(x) and places_of(x) is not None:
+    if is_record(x):
         y = copy.copy(x)
         for f in dataclasses.fields(x):
             object.__setattr__(y, f.name, value_of(getattr(x, f.name, None)))
+        return y
+    return x
+
+
+def held(x: Any) -> Any:
+    """A tangent in memory of its own: the function may write into what it was made of."""
+    if isinstance(x, Ref) or type(x) is ndarray:
+        return of(np.copy)(x) if type(value(x)) is ndarray else x
+    if isinstance(x, (list, tuple)):
+        return like(x, [held(e) for e in x])
+    if isinstance(x, dict):
+        found = {k: held(e) for k, e in x.items()}
+        return found if type(x) is dict else rebuilt(x, found)
+    if is_record(x):
+        y = copy.copy(x)
+        for f in dataclasses.fields(x):
+            object.__setattr__(y, f.name, held(getattr(x, f.name, None)))
         return y
     return x
 

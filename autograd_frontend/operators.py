@@ -204,7 +204,7 @@ def {name}_of_arrays(a, b, s):
 """
 
 ONE_CALL = """
-def {name}(x, *rest, **settings):
+def {name}(x, %s*rest, **settings):
     if rest or settings:
         return general(x, *rest, **settings)
 """
@@ -384,7 +384,8 @@ def two_operands(
 
 def one_operand(op: Operation, call: Callable[..., Any], general: Callable[..., Any]) -> Any:
     """An operation of one recorded number or array; `general` takes every other form of the call."""
-    return from_template(op, call, general, ONE_CALL, "site()", "f = _getframe(1); n.s = (f.f_code, f.f_lasti)")
+    head = ONE_CALL % ("" if call is op.function else "/, ")  # only what is written in Python takes its operand by name
+    return from_template(op, call, general, head, "site()", "f = _getframe(1); n.s = (f.f_code, f.f_lasti)")
 
 
 def prefix(op: Operation, call: Callable[..., Any], general: Callable[..., Any]) -> Any:

@@ -251,7 +251,10 @@ def recorded(c: Call, box: list[Any], operands: Any, t: Any) -> Any:
     derivatives = [has_derivative(c, x) for x in box]
     if not any(derivatives):
         return c.y(box)
+    twins = overlapping(box) if c.many is not None else ()
     sources = [separate(box, i, operands) for i in range(len(box))]
+    for i in twins:
+        box[i] = box[i].view()
     c.results = [Kind(x) if has else None for x, has in zip(box, derivatives, strict=True)]
     if not p.used or p.check:
         from .differences import examine
@@ -267,10 +270,10 @@ def recorded(c: Call, box: list[Any], operands: Any, t: Any) -> Any:
             results[0].n.refs = references(c, results[0].n.edges, operands, results)
     else:
         results = joined(c, box, operands, shared, t)
-    for r, source, v in zip(results, sources, box, strict=True):
-        if source is not None and type(r) is Tensor:
-            r.e = source.e
-            remember_spread(v, t)
+    for i, (r, source, v) in enumerate(zip(results, sources, box, strict=True)):
+        if type(r) is Tensor and (source is not None or i in twins):
+            r.e = r.e if source is None else source.e
+            remember_spread(v, t)  # a write is refused: it would not reach the other
     return c.y(results)
 
 
@@ -363,6 +366,12 @@ def saved(c: Call, operands: Any, results: Any, plain: bool, dual: bool = False)
 def exposed(c: Call, operands: Any, sources: list[Any]) -> bool:
     """Whether the caller may write into what is saved."""
     return any(type(x) is ndarray or (type(x) is Tensor and x.e) for x in (*operands, *sources))
+
+
+def overlapping(box: list[Any]) -> set[int]:
+    """The results that share memory with other ones: the same array twice, or views of one array."""
+    at = [i for i, x in enumerate(box) if type(x) is ndarray]
+    return {k for i in at for j in at if i < j and np.may_share_memory(box[i], box[j]) for k in (i, j)}
 
 
 class Parts(dict[int, Any]):

@@ -11,7 +11,7 @@ import numpy as np
 from .cotangents import strong_zero
 from .errors import RecordError
 from .primitive_calls import NUMBERS, Call, Kind, elsewhere, missing
-from .recording import is_complex, settle, short, value
+from .recording import ACTIVE, is_complex, lifted, short, value
 from .tape import Ref, Tensor, tensor
 
 ndarray = np.ndarray
@@ -128,7 +128,8 @@ def matched(c: Call, form: Any, d: Any, name: str) -> list[Any]:
 
 def fitting(c: Call, box: list[Any], j: int, g: Any) -> Any:
     """The gradient for operand `j`, of a shape that fits it, and in memory that nobody else will change."""
-    box[j] = settle(box[j])  # an array that the rule filled holds recorded values
+    if ACTIVE and type(box[j]) is ndarray:
+        box[j] = lifted(box[j])  # the rule may have filled it with recorded values
     p, kind, d = c.p, c.kinds[j], value(box[j])
     real = d.dtype.kind in "fiu" if type(d) is ndarray else isinstance(d, REAL) and not isinstance(d, bool)
     shape = getattr(d, "shape", ())

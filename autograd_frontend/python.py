@@ -25,7 +25,10 @@ from .general import NO_OUT
 from .objects import overloaded
 from .ops import reductions
 from .ops.block import OPERATIONS
-from .recording import depends, emit, handle, is_complex, mine, recordable, refuse, settle, site, tape_of, value
+from .recording import (
+    BUILDING, builder_of, depends, emit, handle, is_complex, mine, recordable, refuse, refuse_value, settle, site,
+    tape_of, value,
+)  # fmt: skip
 from .stores import before_plain_write
 from .tape import Ref, Scalar, Tensor
 
@@ -150,6 +153,8 @@ def data(f: Callable[..., Any]) -> Callable[..., Any]:
     at = out_place(f)
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if BUILDING and (builder := builder_of((args, kwargs))) is not None:
+            return builder.data(f.__name__, f, args, kwargs)
         before_out(f.__name__, args, kwargs, at)
         return constant(f.__name__, f(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()}), args)
 
@@ -162,6 +167,8 @@ def _named(name: str) -> Callable[..., Any]:
     at = OUT_OF_METHODS.get(name, NO_OUT)
 
     def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if BUILDING and (builder := builder_of((x, args, kwargs))) is not None:
+            return builder.data(name, None, (x, *args), kwargs, True)
         before_out(name, (x, *args), kwargs, at)
         v = getattr(value(x), name)(*[value(a) for a in args], **{k: value(v) for k, v in kwargs.items()})
         return constant(name, v, (x,))
@@ -210,6 +217,7 @@ def kind_of(x: Any, *rest: Any) -> Any:
 def to_float(x: Any = 0.0, /) -> Any:
     """`float(x)` keeps the recording."""
     x = settle(x)
+    refuse_value(x, "float()", "Leave it out, or write x.item().")
     if not isinstance(x, Ref):
         method = getattr(type(x), "__float__", None)
         if hasattr(method, "__code__") and not isinstance(x, (Fraction, Decimal)):
@@ -235,6 +243,7 @@ def not_shown(text: str) -> None:
 
 def to_int(x: Any = 0, /, *base: Any, **kwargs: Any) -> Any:
     """`int(x)` is plain data."""
+    refuse_value(x, "int()", "Keep it as an array of whole numbers: np.floor(x), np.argmax(x), x.astype(int).")
     return int(value(x), *base, **kwargs)
 
 
@@ -258,6 +267,8 @@ def total(items: Any, /, start: Any = 0) -> Any:
     if real and all(isinstance(x, numbers) and not isinstance(value(x), ndarray) for x in everything):
         t = tape_of(recorded)
         assert t is not None
+        if t.graph is not None:
+            return t.graph.numbers(sum, (items, start), sum([value(x) for x in items], value(start)))
         v = sum([value(x) for x in items], value(start))
         edges: list[Any] = [[x.n if type(x) is Tensor else x, one, None, []] for x in recorded]
         return handle("sum", v, edges, site(), t) if recordable(v) else v
@@ -289,12 +300,18 @@ def sort_in_place(x: Any, axis: Any = -1, *args: Any, **kwargs: Any) -> None:
 
 def rounded(x: Any, n: Any = None) -> Any:
     """`round(x)` is an integer, plain data; `round(x, n)` a constant float."""
+    if n is None or builder_of(n) is not None:
+        refuse_value((x, n), "round()", "Write np.round(x).")
+    elif BUILDING and (builder := builder_of(x)) is not None:
+        return builder.data("round", round, (x, n), {})
     if n is None:
         return round(value(x))
     return round(value(x), value(n))
 
 
 def power(base: Any, exp: Any, mod: Any = None) -> Any:
+    if mod is not None:
+        refuse_value((base, exp, mod), "pow() with three arguments", "Leave it out.")
     return EAGER.pow(base, exp, site()) if mod is None else pow(value(base), value(exp), value(mod))
 
 

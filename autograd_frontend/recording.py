@@ -25,6 +25,7 @@ HERE = str(Path(__file__).parent)
 LIBRARIES = (str(Path(inspect.__file__).parent), str(Path(np.__file__).parent.parent))
 GENERATED = f"{HERE}/<generated>"  # where code that is written out says it comes from
 ACTIVE: list[Tape] = []  # tapes whose function is running, of all threads
+BUILDING: list[Tape] = []  # those of them that a graph is built on
 
 
 def site() -> Any:
@@ -136,6 +137,29 @@ def spread(x: ndarray, n: Node, owner: ndarray, t: Tape) -> Tensor:
 
 def whole(ops: Any, g: Any) -> Any:
     return g
+
+
+def builder_of(x: Any, depth: int = 6) -> Any:
+    """What builds the graph that `x`, or something in it, is a stand-in of; None where there is none. Asked only while
+    some graph is built."""
+    kind = type(x)
+    if kind in HARMLESS:
+        return None
+    if kind is Tensor:
+        return x.t.graph if x.t.live else None
+    if kind is ndarray:
+        return builder_of(y) if x.dtype != object and (y := lifted(x)) is not x else None
+    if depth:
+        for e in x if isinstance(x, (list, tuple, set, frozenset)) else x.values() if isinstance(x, dict) else ():
+            if type(e) not in HARMLESS and (found := builder_of(e, depth - 1)) is not None:
+                return found
+    return None
+
+
+def refuse_value(x: Any, what: str, remedy: str) -> None:
+    """Refuse what needs the value of a stand-in."""
+    if BUILDING and (builder := builder_of(x)) is not None:
+        raise builder.refused(what, remedy)
 
 
 HARMLESS = frozenset({int, float, str, bool, type(None), slice, float64, type, np.dtype, range})

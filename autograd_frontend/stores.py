@@ -11,7 +11,7 @@ from .cotangents import fit_of, fitted, repeats, winners
 from .errors import RecordError
 from .memory import frozen, note_memory, plain_key
 from .ops.block import Operation
-from .recording import ACTIVE, edges_of, lifted, mine, on_complex, refuse, settle, short, tape_of
+from .recording import ACTIVE, BUILDING, edges_of, lifted, mine, on_complex, refuse, settle, short, tape_of
 from .tape import Node, Ref, Scalar, Tape, Tensor, View, add_to, duplicate, node, owner_of, tensor
 
 ndarray = np.ndarray
@@ -149,6 +149,8 @@ def adopt(x: Any, t: Tape, s: Any) -> Tensor:
 
         t.done(Fresh(n))  # type: ignore[attr-defined]
     t.adopted[id(owner)] = (owner, n)
+    if t.graph is not None:
+        t.graph.memory(owner, n, s)
     return tensor(x, n, t, True) if x is owner else lifted(x)
 
 
@@ -168,6 +170,8 @@ def before_plain_write(x: ndarray, s: Any = None) -> None:
 
 
 def shared_memory(s: Any = None) -> RecordError:
+    if BUILDING:
+        return refuse("an array is written that exists before the run: a graph keeps no state", "Write into a copy.", s)
     return refuse(
         "an array is written here that shares its memory with an argument",
         "Write through the argument, or write into a copy.",
@@ -269,6 +273,9 @@ def is_simple(key: Any) -> bool:
 def write(v: Any, x: Tensor, key: Any, s: Any) -> None:
     """`x[key] = v`."""
     if type(v) is Tensor and not x.e and put_part(v, x, key, s):
+        return
+    if BUILDING and x.t.graph is not None and not x.t.graph.inside:
+        x.t.graph.store(v, x, key, s)
         return
     key = plain_key(key)
     if type(v) is not Tensor or not v.t.live:

@@ -13,6 +13,8 @@ float64 = np.float64
 
 def sweep_edges(n: Scalar, g: Any) -> None:
     """The `f` of a scalar that was made from arrays or several numbers: `a` holds its edges."""
+    if type(g) is float and type(n.v) is float64:  # rules of arrays ask a number for its shape, too
+        g = float64(g)
     for edge in n.a:
         try:
             pass_on((edge,), g)

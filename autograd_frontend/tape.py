@@ -35,6 +35,7 @@ class Tape(list[Any]):
         "live", "fast", "deep", "dual", "kept", "steps", "complex", "thread", "quiet", "texts",
         "saves", "unseen", "exposed", "adopted", "leaves", "owners", "shared", "spread",
     )  # fmt: skip
+    graph: Any = None  # what the nodes of a graph are put into, while one is built (graph/build.py)
     __eq__ = object.__eq__  # a tape is itself: `ACTIVE.remove(tape)` is one step, also between threads
     __hash__ = object.__hash__  # type: ignore[assignment]
 

@@ -20,7 +20,7 @@ from .callables import of
 from .devices import session
 from .errors import RecordError, RecordingClosed
 from .leftovers import tidy
-from .recording import ACTIVE, HERE, depends
+from .recording import ACTIVE, HERE, depends, refuse
 from .seeds import ones, seed
 from .sweep import sweep
 from .tape import Inside, Scalar, Tape, add_to
@@ -271,6 +271,11 @@ class Result:
         return self._differentiate(seed, seed is not None)
 
     def _differentiate(self, cotangent: Any, given: bool) -> Any:
+        if ACTIVE and depends(cotangent):
+            raise refuse(
+                "a pullback of what is not part of this recording is given a recorded cotangent",
+                "Write grad(lambda x: np.sum(f(x) * c))(x).",
+            )
         with LOCK:  # once, whatever other threads do
             recording, self._recording = self._recording, None
         if recording is None:
@@ -366,6 +371,16 @@ class Recorded:
         if ACTIVE and (depends(args) or depends(kwargs)):
             return evaluate(*args, **kwargs)
         return self._record(args, kwargs, evaluate)
+
+    def graph(self, *args: Any, **kwargs: Any) -> Any:
+        """The function as a typed graph, for arguments like these: examples, or `spec(shape, dtype)` in their place.
+
+        Nothing is computed. Numbers and arrays among the arguments are inputs, everything else is fixed. RecordError
+        for what needs a value that depends on an input (a truth test, `int()`, a shape), with its line.
+        """
+        from .graph.build import build
+
+        return build(self.__wrapped__, args, kwargs, self.name_of)
 
     def _record(self, args: Any, kwargs: Any, program: Any = None) -> Result:
         fn = self.__wrapped__

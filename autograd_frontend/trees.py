@@ -138,6 +138,8 @@ def outside(v: Any, t: Tape, depth: int = 6) -> Any:
     objects; an array that the recording needs as it is becomes a copy."""
     if isinstance(v, Ref):
         a = v.v
+        if v.t.graph is not None and v.t.live:
+            raise v.t.graph.left()
         if type(a) is ndarray and not v.e:  # type: ignore[attr-defined]
             t.catch_up()
             return a.copy(order="K") if id(owner_of(a)) in t.saves else a

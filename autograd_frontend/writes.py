@@ -12,7 +12,7 @@ from .cotangents import fit_of
 from .eager import EAGER
 from .memory import frozen, plain_key
 from .ops.block import OPERATIONS
-from .recording import depends, settle, site, tape_of, value
+from .recording import BUILDING, builder_of, depends, settle, site, tape_of, value
 from .stores import Scatter, adopt, before_plain_write, before_write, written
 from .tape import Ref, Scalar, Tensor
 
@@ -24,6 +24,8 @@ def at(call: Callable[..., Any], sign: int) -> Callable[..., None]:
 
     def handle(a: Any, indices: Any, b: Any) -> None:
         s = site()
+        if BUILDING and (builder := builder_of((a, indices, b))) is not None and not builder.t.deep:
+            return builder.writing(call, (a, indices, b), {})  # type: ignore[no-any-return]
         if not isinstance(value(a), ndarray):
             return call(value(a), plain_key(indices), value(b))  # which raises
         x, key = settle(a), frozen(plain_key(indices))
@@ -53,6 +55,8 @@ def writing(f: Callable[..., Any], recorded: Callable[..., None]) -> Callable[..
     first, method = recorded.__code__.co_varnames[0], type(f) is type(ndarray.fill)
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if BUILDING and (builder := builder_of((args, kwargs))) is not None:
+            return builder.writing(f, args, kwargs)
         x = args[0] if args else kwargs.get(first)
         if not isinstance(value(x), ndarray):  # which raises, or does nothing
             g = getattr(np.generic, f.__name__) if method and isinstance(value(x), np.generic) else f

@@ -32,6 +32,28 @@ def recurrence(x, steps):
     return y
 
 
+def three_branches(x):
+    """A function of a number."""
+    if x > 1.0:
+        return np.log(x) * x
+    if x < -1.0:
+        return x * x + 1.0
+    return 0.5 * x * np.exp(x)
+
+
+def three_branches_by_masks(x, gradient=False):
+    """The same for an array, and its derivative."""
+    y, g = np.empty_like(x), np.empty_like(x) if gradient else None
+    high, low = x > 1.0, x < -1.0
+    middle = ~(high | low)
+    a, b, c = x[high], x[low], x[middle]
+    log, exp = np.log(a), np.exp(c)
+    y[high], y[low], y[middle] = log * a, b * b + 1.0, 0.5 * c * exp
+    if gradient:
+        g[high], g[low], g[middle] = log + 1.0, 2.0 * b, 0.5 * exp + 0.5 * c * exp
+    return y, g
+
+
 def hand_loss(theta, model, correspondences, points):
     """Half the sum of the hand's squared residuals."""
     residual = objectives.hand(theta, model, correspondences, points)

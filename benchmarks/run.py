@@ -1,6 +1,6 @@
 """How much value and gradient cost against the plain function: one command, one table, ratios of one run.
 
-    python benchmarks/run.py [scalar hand lstm gmm recurrence import rewrite] [--repeats 15] [--no-peers]
+    python benchmarks/run.py [scalar hand lstm gmm recurrence elementwise import rewrite] [--repeats 15] [--no-peers]
 
 Every contestant of a line is timed in turn, several rounds long, and its best round counts, so that a busy machine
 disturbs all of them alike. Peers that are not installed are left out. Nothing is asserted: goals are printed beside
@@ -25,10 +25,16 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from autograd_frontend import record, value_and_grad  # noqa: E402
-from benchmarks.cases import Case, cases, recurrence  # noqa: E402
+from benchmarks.cases import (  # noqa: E402
+    Case,
+    cases,
+    recurrence,
+    three_branches,
+    three_branches_by_masks,
+)
 
 ROUND = 0.02  # seconds a contestant runs in each round
-OTHERS = ("recurrence", "import", "rewrite")
+OTHERS = ("recurrence", "elementwise", "import", "rewrite")
 
 
 def best_of_rounds(contestants: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
@@ -107,6 +113,22 @@ def measure_recurrence(repeats: int) -> list[list[str]]:
         seconds = best_of_rounds(contestants, min(repeats, 5))
         per_step = f"{show(seconds['ours'] / steps)} a step ({seconds['ours'] / seconds['plain']:.1f}x)"
         lines.append([f"recurrence, {steps:,} steps", show(seconds["plain"]), "linear", per_step])
+    return lines
+
+
+def measure_elementwise(repeats: int) -> list[list[str]]:
+    """A function of three branches for a million entries, against the same with masks written by hand."""
+    x = np.random.default_rng(0).standard_normal(1_000_000)
+    recorded = record(three_branches)
+    plain = recorded.on("cpu", grad=False)
+    lines = []
+    for what, by_hand, ours in (
+        ("value", lambda: three_branches_by_masks(x)[0], lambda: plain.elementwise(x)),
+        ("value and gradient", lambda: three_branches_by_masks(x, True), lambda: recorded.elementwise(x).backward()),
+    ):
+        seconds = best_of_rounds({"masks": by_hand, "ours": ours}, min(repeats, 7))
+        ratio = f"{seconds['ours'] / seconds['masks']:.1f}x"
+        lines.append([f"elementwise, {what}", f"{show(seconds['masks'])} (masks)", "<= 10x", ratio])
     return lines
 
 
@@ -203,8 +225,8 @@ def main() -> None:
         for name in names:
             if name in table:
                 yield measure(name, table[name], found, options.repeats)
-            elif name == "recurrence":
-                yield from measure_recurrence(options.repeats)
+            elif name in ("recurrence", "elementwise"):
+                yield from {"recurrence": measure_recurrence, "elementwise": measure_elementwise}[name](options.repeats)
             else:
                 yield {"import": measure_import, "rewrite": measure_rewrite}[name](options.repeats)
 

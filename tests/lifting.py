@@ -7,7 +7,7 @@ import copy
 import numpy as np
 import oracle
 
-from autograd_frontend import lifting, record
+from autograd_frontend import RecordError, lifting, record
 
 
 def rows(args):
@@ -56,20 +56,22 @@ def by_entry(x, column):
     return column.reshape(x.shape) if column.size == x.size else column
 
 
-def check(f, *args, lifted=True, exact=True):
+def check(f, *args, lifted=True, rtol=0.0):
     """`f.elementwise` does what mapping does: values and gradients bit for bit, or the same error. `lifted`: the
     function runs on whole arrays."""
     wanted = outcome(lambda: mapped(f, args))
     given = copy.deepcopy(args)
     with np.errstate(all="ignore"), only_at_once(lifted):
         result = outcome(lambda: record(f).elementwise(*given))
+        if isinstance(result, tuple) and result[0] is RecordError:
+            raise RecordError(result[1])
         if isinstance(wanted, tuple):
             assert result == wanted, (result, wanted)
             return None
         assert not isinstance(result, tuple), result
         alone = record(f).on("cpu", grad=False).elementwise(*given).value
     for value in (result.value, alone):
-        assert oracle.same_bits(value, wanted), (value, wanted)
+        assert oracle.same_bits(canonical(value), canonical(wanted)), (value, wanted)
     weights = np.random.default_rng(5).standard_normal(wanted.shape)
     if wanted.dtype.kind != "f":
         return result.backward()
@@ -79,10 +81,15 @@ def check(f, *args, lifted=True, exact=True):
     for g, want, x in zip(found, gradients(f, args, weights), [x for x in args if differentiable(x)], strict=True):
         if isinstance(x, np.ndarray) and want.shape == x.shape:
             assert type(g) is np.ndarray and g.dtype == x.dtype and g.shape == x.shape
-            np.testing.assert_array_equal(g, want) if exact else np.testing.assert_allclose(g, want, rtol=1e-5)
+            np.testing.assert_allclose(g, want, rtol=rtol)
         elif not isinstance(x, np.ndarray):
             np.testing.assert_allclose(np.array(g), want.sum(axis=0), rtol=1e-9, atol=1e-9)
     return got
+
+
+def canonical(x):
+    """With one NaN for all: which one arithmetic gives, IEEE leaves open."""
+    return np.where(np.isnan(x), np.array(np.nan, x.dtype), x) if x.dtype.kind == "f" else x
 
 
 def differentiable(x):

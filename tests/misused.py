@@ -16,6 +16,7 @@ from autograd_frontend import (
     DeviceUnavailable,
     RecordError,
     RecordingClosed,
+    check_grads,
     grad,
     jacrev,
     jvp,
@@ -103,6 +104,21 @@ def recorded_cotangent(c):
     return lambda: record(f)(X)
 
 
+def pulled_twice(x):
+    value, pull = vjp(square, x)
+    return pull(x) + pull(x)
+
+
+def lacking(x):
+    value, pull = vjp(lambda y: {"a": y, "b": y * y}, x)
+    return pull({"a": x, "c": x})
+
+
+def of_a_fraction(x, y):
+    value, pull = vjp(lambda v: v * v, x)
+    return pull(y)
+
+
 def integer_inside(x):
     return grad(product, wrt="y")(x, 3)
 
@@ -187,6 +203,19 @@ CASES = [message(*case) for case in (
     (lambda: jvp(lambda x: Pair(x), (X,), (X,)), TypeError,
      "the value is a Pair: return its numbers in a tuple or a dict"),
     (lambda: jacrev(lambda x: x * 1j)(X), TypeError, "jacrev needs a real value: return real and imaginary parts"),
+    (lambda: record(lambda x: jvp(lambda y: y["a"] * x, ({"a": x},), ({},)))(2.0), ValueError,
+     "the tangent of argument 0 lacks 'a'"),
+    (lambda: record(lambda x: jacrev(lambda y: y * x * 1j)(x))(X), TypeError,
+     "a Jacobian needs a real value: return real and imaginary parts"),
+    (lambda: record(pulled_twice)(2.0), RecordingClosed,
+     "this recording was used up by its pullback; call vjp again"),
+    (lambda: record(lacking)(2.0), ValueError, "the cotangent of the value lacks 'b'"),
+    (lambda: record(of_a_fraction)(Fraction(1, 2), 2.0), TypeError,
+     "the cotangent of the value is a float, expected a Fraction"),
+    (lambda: check_grads(square, 2.0, order=0), ValueError,
+     "check_grads: order is 0, expected a whole number, at least 1"),
+    (lambda: check_grads(lambda x: None, 2.0, show=False), TypeError,
+     "check_grads: there is nothing to differentiate among the arguments, or in the value"),
     (lambda: primitive(3), TypeError, "primitive takes a function, not int"),
     (lambda: primitive(record(square)), TypeError,
      f"primitive takes a plain function, not {record(square)!r}"),

@@ -9,25 +9,32 @@ ALIASES = (
 """,
     """
 ~y = $b * $b
-«$b[1:] = $b[:-1]¦$b[:-1] += $b[1:]¦$b[::-1] = $b¦$b[1:] *= $b[:-1]¦$b[...] = $b[::-1]¦$b[:-1], $b[1:] = $b[1:], $b[:-1].copy()¦$b += $b[::-1]¦$b[1:] -= 0.5 * $b[:1]¦np.copyto($b[1:], $b[:-1])»
+«$b[1:] = $b[:-1]¦$b[:-1] += $b[1:]¦$b[::-1] = $b¦$b[1:] *= $b[:-1]¦$b[...] = $b[::-1]¦
+        $b[:-1], $b[1:] = $b[1:], $b[:-1].copy()¦$b += $b[::-1]¦$b[1:] -= 0.5 * $b[:1]¦np.copyto($b[1:], $b[:-1])»
 ~v = 0.3 * np.sum(~y * $b)
 => ~v
 """,
     """
-«np.add.at($b, [0, 0, -1], $s)¦np.add.at($b, [0, -1, 0], [$s, $s, $s])¦$b[[0, 0, -1]] = [$s, $s, $s]¦$b[[0, 0]] += [$s, $s]¦$b[[-1, 0, -1]] = $b[[0, 0, -1]]¦$b[[0, 1]] = $b[[1, 0]]¦np.subtract.at($b, (np.array([0, 0]),), $b[:2])¦$b[np.array([0, 0])] *= $s»
+«np.add.at($b, [0, 0, -1], $s)¦np.add.at($b, [0, -1, 0], [$s, $s, $s])¦$b[[0, 0, -1]] = [$s, $s, $s]¦
+        $b[[0, 0]] += [$s, $s]¦$b[[-1, 0, -1]] = $b[[0, 0, -1]]¦$b[[0, 1]] = $b[[1, 0]]¦
+        np.subtract.at($b, (np.array([0, 0]),), $b[:2])¦$b[np.array([0, 0])] *= $s»
 ~v = $b[0] + 0.3 * $b[-1]
 => ~v
 """,
     """
 ~k = $b > $t
-«$b[~k] = $s¦$b[~k] *= $s¦$b[~k] += $b[::-1][~k]¦$b[~~k] = $b[~k].sum() * 0.3¦np.putmask($b, ~k, 0.5 * $b)¦np.copyto($b, 0.5 * $b, where=~k)¦np.place($b, ~k, [$s, $s])¦~k[0] = True
+«$b[~k] = $s¦$b[~k] *= $s¦$b[~k] += $b[::-1][~k]¦$b[~~k] = $b[~k].sum() * 0.3¦np.putmask($b, ~k, 0.5 * $b)¦
+        np.copyto($b, 0.5 * $b, where=~k)¦np.place($b, ~k, [$s, $s])¦~k[0] = True
 $b[~k] -= $s¦$b[np.nonzero(~k)] = $s»
 «¦~k[...] = False»
 ~v = 0.4 * $b.sum()
 => ~v
 """,
     """
-«np.multiply($b, $s, out=$b)¦np.add($b[:-1], $b[1:], out=$b[1:])¦np.tanh($b, out=$b)¦np.cumsum($b, out=$b)¦np.subtract($b, $b[::-1], out=$b)¦np.copyto($b, $a)¦$b.sort()¦$b[::-1].sort()¦np.clip($b, -0.9531, 0.9531, out=$b)¦$b.fill($s)¦$b.put([0, -1], $s)¦$b.flat[0] = $s¦$b.flat = $a¦np.negative($b, $b)»
+«np.multiply($b, $s, out=$b)¦np.add($b[:-1], $b[1:], out=$b[1:])¦np.tanh($b, out=$b)¦np.cumsum($b, out=$b)¦
+        np.subtract($b, $b[::-1], out=$b)¦np.copyto($b, $a)¦$b.sort()¦$b[::-1].sort()¦
+        np.clip($b, -0.9531, 0.9531, out=$b)¦$b.fill($s)¦$b.put([0, -1], $s)¦$b.flat[0] = $s¦$b.flat = $a¦
+        np.negative($b, $b)»
 ~v = $b[0] * 0.5«¦ + 0.2 * $b[-1]»
 => ~v
 """,
@@ -38,7 +45,10 @@ $b[~k] -= $s¦$b[np.nonzero(~k)] = $s»
 => ~v
 """,
     """
-«$B[0] = $B[1]¦$B[0], $B[1] = $B[1].copy(), $B[0].copy()¦$B[:, 0] = $B[:, -1]¦$B += $B[0]¦$B *= $B[:, :1]¦$B[[0, 0]] = $B[[1, 0]]¦$B[np.arange(2), 0] = $s¦np.fill_diagonal($B, $s)¦$B.T[...] *= $s¦$B.sort(axis=0)¦$B[...] = $B.copy()[::-1]¦$B[:, [0, 0]] += $k[:, None]¦np.einsum("ii->i", $B[:2, :2])[...] = $s¦np.add.at($B, (0, [0, 0]), $s)¦np.add.at($B.T, 0, $k)¦$B.diagonal().copy()[0] = 3.0»
+«$B[0] = $B[1]¦$B[0], $B[1] = $B[1].copy(), $B[0].copy()¦$B[:, 0] = $B[:, -1]¦$B += $B[0]¦$B *= $B[:, :1]¦
+        $B[[0, 0]] = $B[[1, 0]]¦$B[np.arange(2), 0] = $s¦np.fill_diagonal($B, $s)¦$B.T[...] *= $s¦$B.sort(axis=0)¦
+        $B[...] = $B.copy()[::-1]¦$B[:, [0, 0]] += $k[:, None]¦np.einsum("ii->i", $B[:2, :2])[...] = $s¦
+        np.add.at($B, (0, [0, 0]), $s)¦np.add.at($B.T, 0, $k)¦$B.diagonal().copy()[0] = 3.0»
 ~v = 0.3 * $B.sum()
 ~w = $B[0] * $B[1]
 ~v = ~v + ~w[0]
@@ -56,7 +66,8 @@ $b[~k] -= $s¦$b[np.nonzero(~k)] = $s»
 """,
     """
 ~w = $f
-~x = «~w¦~w[:]¦~w.view()¦np.asarray(~w)¦np.atleast_1d(~w)¦~w.astype(float)¦~w.astype(float, copy=False)¦np.array(~w)¦np.array(~w, copy=False)¦np.copy(~w)¦np.ascontiguousarray(~w)¦np.ravel(~w)¦np.squeeze(~w)»
+~x = «~w¦~w[:]¦~w.view()¦np.asarray(~w)¦np.atleast_1d(~w)¦~w.astype(float)¦~w.astype(float, copy=False)¦
+        np.array(~w)¦np.array(~w, copy=False)¦np.copy(~w)¦np.ascontiguousarray(~w)¦np.ravel(~w)¦np.squeeze(~w)»
 ~x[0] = $s
 «~w[-1] = $s¦~w *= 0.5¦~w = ~w + ~x»
 ~v = ~w[0] * 0.5 + ~x[-1]
@@ -85,7 +96,9 @@ for ~k in range($n):
 => ~y, ~w:n
 """,
     """
-~v = «float($s)¦np.float64($s)¦$a[0].item()¦$a[:1].item()¦float($a[0])¦$a.sum().item()¦np.array($s).item()¦np.asarray($s)[()]¦np.sum($s)¦np.float64($s).item()¦abs(float($s))¦$a.item(0)¦float(np.float32($c)) * $s¦np.array($s) * 1.0»
+~v = «float($s)¦np.float64($s)¦$a[0].item()¦$a[:1].item()¦float($a[0])¦$a.sum().item()¦np.array($s).item()¦
+        np.asarray($s)[()]¦np.sum($s)¦np.float64($s).item()¦abs(float($s))¦$a.item(0)¦float(np.float32($c)) * $s¦
+        np.array($s) * 1.0»
 «~v = float(~v)¦~v = math.sin(~v)¦~v = np.sin(~v) * 0.5»
 => ~v
 """,
@@ -97,13 +110,16 @@ for ~k in range($n):
 => ~v
 """,
     """
-~x = «2 * $s¦$s * np.float64(0.5)¦np.float64($s) + $s¦$s - np.int64(1)¦True * $s¦$s ** 2 / 2¦np.sin($s) * math.cos($s)¦$s * np.ones(())¦(1 - $s) / 3¦$s // 10.0 + $s¦$s % 7.3517¦divmod($s, 5.3119)[1]¦round($s, 1) * $s¦int($s) + 0.5 * $s¦max(0, $s)¦min($s, 1)»
+~x = «2 * $s¦$s * np.float64(0.5)¦np.float64($s) + $s¦$s - np.int64(1)¦True * $s¦$s ** 2 / 2¦
+        np.sin($s) * math.cos($s)¦$s * np.ones(())¦(1 - $s) / 3¦$s // 10.0 + $s¦$s % 7.3517¦divmod($s, 5.3119)[1]¦
+        round($s, 1) * $s¦int($s) + 0.5 * $s¦max(0, $s)¦min($s, 1)»
 ~v = ~x * 0.4
 => ~v
 """,
     """
 ~w = np.broadcast_to($s, ($n,)) * $a
-~x = np.«atleast_2d(~w)¦expand_dims(~w, 0)¦tile(~w, (2, 1))¦stack([~w, ~w])¦vstack([~w, $a])¦array([~w, $a])¦outer(~w, [0.5, 0.3]).T»
+~x = np.«atleast_2d(~w)¦expand_dims(~w, 0)¦tile(~w, (2, 1))¦stack([~w, ~w])¦vstack([~w, $a])¦array([~w, $a])¦
+        outer(~w, [0.5, 0.3]).T»
 «¦~x[0, 0] = $s¦~x *= 0.5¦~x[-1] += ~w»
 ~v = 0.3 * ~x.sum()
 ~w = 0.5 * ~x[0] + ~x[-1]

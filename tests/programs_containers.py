@@ -3,13 +3,15 @@
 CONTAINERS = (
     """
 ~l = [$s, $s, $s]
-«~l.append($s)¦~l.insert(0, $s)¦~l[1:] = [$s]¦del ~l[0]¦~l.extend([$s, 0.3])¦~l += [$s]¦~l[::2] = [$s, $s]¦~l.reverse()¦~l.sort()¦~l *= 2»
+«~l.append($s)¦~l.insert(0, $s)¦~l[1:] = [$s]¦del ~l[0]¦~l.extend([$s, 0.3])¦~l += [$s]¦~l[::2] = [$s, $s]¦
+        ~l.reverse()¦~l.sort()¦~l *= 2»
 ~v = ~l[-1]«¦ * ~l[0]¦ + 0.2 * sum(~l)¦ + 0.1 * len(~l)¦ * ~l.pop()»
 => ~v
 """,
     """
 ~l = [$s, $s, $s]
-~v = «sorted(~l)[0]¦sorted(~l, key=lambda t: -t)[0]¦sorted(~l, key=abs, reverse=True)[1]¦max(~l, key=lambda t: t * t)¦min(~l, key=math.sin)¦max(~l)¦sum(~l[1:]) * 0.3¦~l[~l.index(min(~l))]»
+~v = «sorted(~l)[0]¦sorted(~l, key=lambda t: -t)[0]¦sorted(~l, key=abs, reverse=True)[1]¦
+        max(~l, key=lambda t: t * t)¦min(~l, key=math.sin)¦max(~l)¦sum(~l[1:]) * 0.3¦~l[~l.index(min(~l))]»
 ~l.sort(key=lambda t: «t¦-t¦math.cos(t)»)
 => ~v, ~l:list3
 """,
@@ -19,12 +21,14 @@ CONTAINERS = (
     ~d[~k] = 0.5 * ~d[~k]¦~d["q"] = ~d.pop("p")
 ~d["p"] = $s¦~d = {k: 0.5 * t for k, t in ~d.items()}»
 ~v = ~d["p"]«¦ * ~d["q"]¦ + 0.2 * sum(~d.values())¦ + ~d.get("z", 0.2)»
-~u = «~d["q"]¦max(~d.items(), key=lambda kv: kv[1])[1]¦min(~d.values())¦[t for k, t in sorted(~d.items())][0]¦~d[max(~d, key=~d.get)]»
+~u = «~d["q"]¦max(~d.items(), key=lambda kv: kv[1])[1]¦min(~d.values())¦[t for k, t in sorted(~d.items())][0]¦
+        ~d[max(~d, key=~d.get)]»
 => ~v, ~u
 """,
     """
 ~d = {"a": [$s, $s], "b": ($s, {"c": $s})}
-«~d["a"][0] = $s¦~d["a"][1] += $s¦~d["b"][1]["c"] *= $s¦~d["a"].append($s)¦~d["a"], ~e = [$s, 0.2], ~d["a"]¦~e = copy.deepcopy(~d)
+«~d["a"][0] = $s¦~d["a"][1] += $s¦~d["b"][1]["c"] *= $s¦~d["a"].append($s)¦~d["a"], ~e = [$s, 0.2], ~d["a"]¦
+        ~e = copy.deepcopy(~d)
 ~e["a"][0] = 0.3»
 (~p, *~q), (~r, ~s) = ~d.values()
 ~v = ~p * ~r + 0.3 * ~s["c"]
@@ -33,7 +37,8 @@ CONTAINERS = (
     """
 ~l = [$s, $s]
 for ~k in range(«2¦3»):
-    «~l.append(0.5 * ~l[-1] + 0.3 * ~l[-2])¦~l[~k % 2] = ~l[1 - ~k % 2] * 0.7¦~l = [0.5 * t for t in ~l]¦~l.append(~l.pop(0) * 0.8)¦~l = ~l[1:] + ~l[:1]¦~l[0], ~l[1] = ~l[1], 0.5 * ~l[0]»
+    «~l.append(0.5 * ~l[-1] + 0.3 * ~l[-2])¦~l[~k % 2] = ~l[1 - ~k % 2] * 0.7¦~l = [0.5 * t for t in ~l]¦
+        ~l.append(~l.pop(0) * 0.8)¦~l = ~l[1:] + ~l[:1]¦~l[0], ~l[1] = ~l[1], 0.5 * ~l[0]»
     $body
 ~v = 0.4 * sum(~l)
 => ~v
@@ -89,12 +94,13 @@ for ~k, ~t in enumerate([$s, $s, $s]):
     """
 ~s = {0.2, 0.7}
 ~v = sum(t * $s for t in sorted(~s))«¦ + 0.1 * len(~s)»
-~d = {("a", k): t for k, t in enumerate([$s, $s])}
+~l = [$s, $s]
+~d = {("a", k): t for k, t in enumerate(~l)}
 ~u = ~d["a", 1]«¦ * ~d[("a", 0)]»
 => ~v, ~u
 """,
     """
-~w = «$a.tolist()¦[*$a]¦list($a)¦[float(t) for t in $a]»
+~w = «$a.tolist()¦[*$a]¦list($a)¦list(map(float, $a))»
 «¦~w[0] = $s¦~w.append($s)¦~w = [t * 0.5 for t in ~w]»
 ~v = ~w[0] * «0.5¦~w[-1]¦len(~w) * 0.2»
 ~x = np.array(~w[:$n])

@@ -62,7 +62,8 @@ def ~walk(u, k):
         u = «0.5 * u + 0.1¦$s(u)»
     «¦return u»
 ---
-~v = «sum(~walk($s, 3)) * 0.3¦max(~walk($s, 2))¦next(~walk($s, 2))¦[*~walk($s, 3)][-1]¦sum(t * t for t in ~walk($s, 2)) * 0.2¦list(itertools.islice(~walk($s, 9), 3))[1]»
+~v = «sum(~walk($s, 3)) * 0.3¦max(~walk($s, 2))¦next(~walk($s, 2))¦[*~walk($s, 3)][-1]¦
+        sum(t * t for t in ~walk($s, 2)) * 0.2¦list(itertools.islice(~walk($s, 9), 3))[1]»
 for ~t in ~walk($s, 2):
     ~v = ~v + 0.2 * ~t
     «¦if ~v > $t:
@@ -151,13 +152,22 @@ def ~help(u, *more, k=0.5, **named):
 """,
     """
 ~l = [$s, $s, $s]
-~v = 0.3 * «sum(itertools.accumulate(~l))¦sum(p * q for p, q in itertools.pairwise(~l))¦sum(itertools.chain(~l, [$s]))¦sum(p * q for p, q in itertools.product(~l, repeat=2))¦sum(p * q for p, q in itertools.combinations(~l, 2))¦sum(itertools.starmap(lambda p, q: p * q, zip(~l, ~l[1:])))¦sum(itertools.takewhile(lambda t: t < $t, ~l))¦sum(itertools.islice(itertools.cycle(~l), 4))¦[*itertools.accumulate(~l, lambda p, q: 0.5 * p * q)][-1]¦sum(p - q for p, q in itertools.zip_longest(~l, ~l[:1], fillvalue=0.2))¦sum(sum(g) for k, g in itertools.groupby(~l, key=lambda t: t > $t))¦sum(map(lambda p, q: p * q, ~l, reversed(~l)))¦sum(filter(lambda t: t > $t, ~l))»
+~v = 0.3 * «sum(itertools.accumulate(~l))¦sum(p * q for p, q in itertools.pairwise(~l))¦
+        sum(itertools.chain(~l, [$s]))¦sum(p * q for p, q in itertools.product(~l, repeat=2))¦
+        sum(p * q for p, q in itertools.combinations(~l, 2))¦
+        sum(itertools.starmap(lambda p, q: p * q, zip(~l, ~l[1:])))¦sum(itertools.takewhile(lambda t: t < $t, ~l))¦
+        sum(itertools.islice(itertools.cycle(~l), 4))¦[*itertools.accumulate(~l, lambda p, q: 0.5 * p * q)][-1]¦
+        sum(p - q for p, q in itertools.zip_longest(~l, ~l[:1], fillvalue=0.2))¦
+        sum(sum(g) for k, g in itertools.groupby(~l, key=lambda t: t > $t))¦
+        sum(map(lambda p, q: p * q, ~l, reversed(~l)))¦sum(filter(lambda t: t > $t, ~l))»
 => ~v
 """,
     """
-~v = [t * $s for t in $a if t > $t]
+~l = [$s, $s]
+~a = $a
+~v = [t * $s for t in ~a if t > $t]
 ~v = sum(~v, 0.2) * «0.3¦len(~v) * 0.1»
-~u = sum([p * q for p in [$s, $s] for q in (0.5, «p¦$s»)]) * 0.3
+~u = sum([p * q for p in ~l for q in «(0.5, p)¦~l»]) * 0.3
 => ~v, ~u
 """,
     """

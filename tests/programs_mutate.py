@@ -43,7 +43,8 @@ WRITES = (
 BLOCKS = (
     "if True:\n    pass", "for _ in range(2):\n    pass", "try:\n    pass\nfinally:\n    tmp = 1",
     "with contextlib.nullcontext() as tmp:\n    pass", "try:\n    pass\nexcept ZeroDivisionError:\n    tmp = 0.0",
-    "while True:\n    pass\n    break", "match 1:\n    case 1:\n        pass", "with np.errstate(all='ignore'):\n    pass",
+    "while True:\n    pass\n    break",
+    "match 1:\n    case 1:\n        pass", "with np.errstate(all='ignore'):\n    pass",
 )  # fmt: skip
 KEYS = ("0", "-1", "1", "::-1", "1:", ":-1", "[0, -1]", "[0, 0]", "...", "None", "::2", "(Ellipsis, 0)")
 HELPERS = """
@@ -103,7 +104,11 @@ class Sites:
         """Expressions that are read, not the parts of targets, keywords or patterns."""
         for slot in self.slots:
             node, parent = get(slot), slot[0]
-            if not isinstance(node, ast.expr) or isinstance(node, (ast.Starred, ast.Slice, ast.JoinedStr)) or has_slice(node):
+            if (
+                not isinstance(node, ast.expr)
+                or isinstance(node, (ast.Starred, ast.Slice, ast.JoinedStr))
+                or has_slice(node)
+            ):
                 continue
             if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)) or isinstance(parent, PATTERNS):
                 continue
@@ -111,7 +116,15 @@ class Sites:
                 yield slot
 
 
-PATTERNS = (ast.pattern, ast.match_case, ast.JoinedStr, ast.FormattedValue, ast.ExceptHandler, ast.AugAssign, ast.arguments)
+PATTERNS = (
+    ast.pattern,
+    ast.match_case,
+    ast.JoinedStr,
+    ast.FormattedValue,
+    ast.ExceptHandler,
+    ast.AugAssign,
+    ast.arguments,
+)
 
 
 def has_slice(node: ast.expr) -> bool:
@@ -149,7 +162,11 @@ def operator(rng: random.Random, sites: Sites) -> bool:
 
 
 def constant(rng: random.Random, sites: Sites) -> bool:
-    slots = [s for s in sites.of(ast.Constant) if isinstance(get(s).value, (bool, int, float)) and not isinstance(s[0], ast.pattern)]
+    slots = [
+        s
+        for s in sites.of(ast.Constant)
+        if isinstance(get(s).value, (bool, int, float)) and not isinstance(s[0], ast.pattern)
+    ]
     if not slots:
         return False
     slot = rng.choice(slots)

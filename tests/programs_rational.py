@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -35,6 +37,15 @@ def arithmetic(gen: Gen, scope: Scope, depth: int) -> str:
 def with_integer(gen: Gen, scope: Scope, depth: int) -> str:
     form = gen.pick(("({0} * {1})", "({0} / {1})", "({1} - {0})", "({0} + {1})", "({1} * {0})"))
     return form.format(value(gen, scope, depth), gen.number(2, 5))
+
+
+def with_literal(gen: Gen, scope: Scope, depth: int) -> str:
+    """A fraction that is written out, beside one of the arguments' type."""
+    form = gen.pick(
+        ("({0} * {1})", "({1} - {0})", "({0} / {1})", "({1} * {0})", "({1} / (1 + {0} ** 2))", "max({0}, {1})")
+    )
+    gen.mark("literal")
+    return form.format(value(gen, scope, depth), f"Fraction({gen.number(1, 5)}, {gen.number(2, 7)})")
 
 
 def quotient(gen: Gen, scope: Scope, depth: int) -> str:
@@ -98,6 +109,7 @@ FORMS: tuple[Callable[[Gen, Scope, int], str], ...] = (
     conditional,
     called,
     over_items,
+    with_literal,
 )
 
 
@@ -246,7 +258,21 @@ def scalar_programs(draw: Any) -> Program:
     body = gen.repeat(lambda: gen.pick(STATEMENTS)(gen, scope), 6, odds=6)
     names = ", ".join("xyz"[: len(args)])
     lines += [f"def f({names}):", *indent([*body, "return " + returned(gen, scope)]), ""]
-    return Program("\n".join(lines), "f", tuple(args), frozenset(gen.features))
+    text = "\n".join(lines)
+    head = "from fractions import Fraction\n\n" if "Fraction(" in text else ""
+    return Program(head + text, "f", tuple(args), frozenset(gen.features))
+
+
+def as_decimals(program: Program) -> Program:
+    """The program on decimals, fractions written in it included."""
+    args = [[decimal(a) for a in arg] if isinstance(arg, list) else decimal(arg) for arg in program.args]
+    text = re.sub(r"Fraction\((\d+), (\d+)\)", r"(Decimal(\1) / \2)", program.text)
+    text = text.replace("from fractions import Fraction", "from decimal import Decimal")
+    return Program(text, program.name, tuple(args), program.features, program.mutates)
+
+
+def decimal(x: Fraction) -> Decimal:
+    return Decimal(x.numerator) / x.denominator
 
 
 def as_floats(program: Program) -> Program:

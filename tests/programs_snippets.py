@@ -1,11 +1,12 @@
 """Statements from text with holes: a few lines of ordinary Python each, what stands in the holes drawn at random.
 
 A snippet is text. `«a¦b¦c»` is one of the alternatives, the first being the simplest; `~v` a new name, the same one all
-over the snippet. Lines above one that reads `---` go to the top of the module, once. Holes:
+over the snippet. A line goes on in the next after `¦`. Lines above one that reads `---` go to the top of the module,
+once. Holes:
 
 - `$s` a scalar, `$S` a larger one, `$s(~t, self.a)` one that may use these names too (above `---`: only these);
-- `$a` a vector as long as `$b` (or of the first dimension), `$f` one in memory of its own, `$b` the name of a vector that
-  may be written into, `$B` of a matrix, `$r` and `$k` a row and a column for it;
+- `$a` a vector as long as `$b` (or of the first dimension), `$f` one in memory of its own, `$b` the name of a vector
+  that may be written into, `$B` of a matrix, `$r` and `$k` a row and a column for it;
 - `$c` a constant, `$t` a threshold, `$q` a condition, `$i` an index of a vector, `$n` and `$m` the dimensions;
 - a line `$body`: statements, perhaps none; `$body(~t)` those of a nested function; `$p`: a probe.
 
@@ -121,6 +122,7 @@ def variable(name: str, n: int) -> Var:
 def fill(gen: Gen, scope: Scope, snippet: str, block: Callable[..., Lines]) -> Lines:
     """The lines of a snippet; what it says it binds is in reach from then on."""
     names: dict[str, str] = {}
+    snippet = re.sub(r"¦\n *", "¦", snippet)
     top, line, below = snippet.rpartition("\n---\n")
     if line:
         if snippet not in gen.hoisted:

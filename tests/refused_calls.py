@@ -74,6 +74,15 @@ def tangent_of_a_product_in_place():
     return jvp(f, (X,), (X,))
 
 
+def two_numbers_for_an_entry():
+    return record(lambda v: (v, v)).elementwise(X)  # here
+
+
+def recorded_cotangent_of_an_earlier_recording():
+    earlier = record(lambda x: x * x)(X)
+    return record(lambda c: earlier.pullback(c).sum())(X)  # here
+
+
 def library_in_c(x):
     return array("d", [1.0]).index(x[0])  # here
 
@@ -91,7 +100,7 @@ def compiled(x):
 
 
 def with_a_mask(x):
-    return np.add(x, x, where=[True, False, True]) if x[0] < 0 else np.exp(x, subok=True, signature="d->d")  # here
+    return np.exp(x, where=x > 1.0)  # here
 
 
 def through_a_memoryview(x):
@@ -128,8 +137,8 @@ def order_of_a_norm(x):
     return np.linalg.norm(x, ord=x[1] + 1.0)  # here
 
 
-def weights_by_position(x):
-    return np.roll(x, [x[0], x[1]])  # here
+def indices_of_a_selection(x):
+    return ops.index_select(x, [0, x[0]], 0)  # here
 
 
 def scale_of_a_layer(x):
@@ -172,9 +181,9 @@ def shape_is_set(x):
     return y.sum()
 
 
-def flat_is_set(x):
+def dtype_of_a_result_is_set(x):
     y = x * 2.0
-    y.flat = 1.0  # here
+    y.dtype = np.int64  # here
     return y.sum()
 
 
@@ -284,19 +293,24 @@ CASES = [
      "Use reverse mode: grad, vjp."),
     (called, tangent_of_a_product_in_place, "matmul in place or with out= has no tangent",
      "Write its result: x[...] = y."),
+    (called, two_numbers_for_an_entry, "elementwise: the function gives tuple for an entry, expected one number",
+     "Call it for one number of the result at a time."),
+    (called, recorded_cotangent_of_an_earlier_recording,
+     "a pullback of what is not part of this recording is given a recorded cotangent",
+     "Write grad(lambda x: np.sum(f(x) * c))(x)."),
     (recorded, library_in_c, *outside("array.array.index", NO_RULE)),
     (recorded, vectorized, *VECTORIZE),
     (recorded, vectorized_elsewhere, *VECTORIZE),
     (recorded, compiled, "compile() looks at the function's own frame, which recording changes", "Write it without."),
-    (recorded, with_a_mask, "exp cannot be recorded with signature=", "Leave it out; np.where chooses by a mask."),
+    (recorded, with_a_mask, "exp cannot be recorded with where=", "Leave it out; np.where chooses by a mask."),
     (recorded, through_a_memoryview, *MEMORYVIEW),
     (recorded, looped_memoryview, *MEMORYVIEW),
     (recorded, kept_in_an_object_array, *OBJECTS),
     (recorded, added_to_an_object_array, *OBJECTS),
     (recorded, times_an_object_array, *OBJECTS),
     (recorded, order_of_a_norm, "ord of norm is recorded, but it has to be plain data", SETTING),
-    (recorded, weights_by_position, "shift of roll is recorded, but it has to be plain data",
-     "Write ops.detach(shift), which has no derivative."),
+    (recorded, indices_of_a_selection, "indices of index_select is recorded, but it has to be plain data",
+     "Write ops.detach(indices), which has no derivative."),
     (recorded, scale_of_a_layer, "epsilon of layer_norm is recorded, but it has to be plain data",
      "Write ops.observe(epsilon), which has no derivative."),
     (recorded, uses_a_recorded_value, "f of map_data uses a recorded value, but it has to be a function of plain data",
@@ -313,7 +327,7 @@ CASES = [
     (recorded, attribute_of_a_number, "the attribute as_integer_ratio of float cannot be recorded",
      "Use a NumPy function with a rule, or plain data."),
     (recorded, shape_is_set, "shape of a recorded array is set", "Write x = x.reshape(shape) instead."),
-    (recorded, flat_is_set, "flat of a recorded array is set", "Write x[...] = value instead."),
+    (recorded, dtype_of_a_result_is_set, "dtype of a recorded array is set", "Write x.astype(dtype) instead."),
     (recorded, dtype_is_set, "dtype of an array that holds recorded values is set",
      "Write x = x.astype(dtype) instead."),
     (recorded, array_made_in_c, "a recorded value is turned into a plain array by code that is not recorded",

@@ -81,6 +81,16 @@ def broadcast_view(x):
     return wide.sum()
 
 
+def graph_with_a_state():
+    kept = np.zeros(3)
+
+    def f(x):
+        kept[0] = x[0]  # here
+        return x * kept
+
+    return record(f).graph(X)
+
+
 def list_given_twice():
     def f(a, b):
         a.append(a[0])
@@ -110,5 +120,7 @@ CASES = [
     (recorded, broadcast_view,
      "an array is written of which a broadcast view is in use: every entry it shows would change",
      "Broadcast a copy, or broadcast again after the write."),
+    (called, graph_with_a_state, "an array is written that exists before the run: a graph keeps no state",
+     "Write into a copy."),
     (called, list_given_twice, "a list is changed that is in the arguments twice", "Pass a copy in one of the places."),
 ]  # fmt: skip

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import math
 import operator
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from autograd_frontend import RecordError, record, vjp
+from autograd_frontend import RecordError, grad, hvp, record, vjp
 
 from . import oracle
 
@@ -29,6 +30,7 @@ def same_error(function, *args):
 def delete(x):
     del x[0]
     return x
+
 
 def copy_to(x):
     np.copyto(x, 1.0)
@@ -176,3 +178,47 @@ def test_setting_flat_writes_every_entry(function):
     slopes, error = oracle.gradient(function, (VECTOR,), weights)
     assert error < 1e-6
     np.testing.assert_allclose(result.pullback(weights), slopes, atol=1e-6)
+
+
+def larger_than_a_fraction(x):
+    return max(x, Fraction(1, 2)) * 1.5
+
+
+def sorted_with_a_fraction(x):
+    return sorted([x * x, Fraction(1, 3), x])[-1]
+
+
+def equal_to_a_fraction(x):
+    return x * 2.0 if Fraction(1, 2) in [x, 3.0] else x
+
+
+@pytest.mark.parametrize("function", [larger_than_a_fraction, sorted_with_a_fraction, equal_to_a_fraction])
+@pytest.mark.parametrize("x", [0.5, 1.75, Fraction(7, 4)])
+def test_a_plain_fraction_is_compared_with_a_recorded_number(function, x):
+    result = record(function)(x)
+    assert oracle.same_bits(result.value, function(x))
+    slope = (function(x + type(x)(1e-6)) - function(x)) / 1e-6
+    if x != 0.5:
+        assert math.isclose(result.backward(), slope, rel_tol=1e-4)
+
+
+def squeezed(x):
+    return np.sum(x * np.squeeze(np.sum(x * x)))
+
+
+def reshaped_entry(x):
+    return np.sum(x * np.reshape(x[0] * x[1], ()) + np.transpose(x[2]) * x)
+
+
+def copied_entry(x):
+    return np.sum(np.copy(np.sqrt(x @ x)) * x * np.asarray(x[0]))
+
+
+@pytest.mark.parametrize("function", [squeezed, reshaped_entry, copied_entry])
+def test_the_cotangent_of_an_array_operation_that_gives_a_number(function):
+    slopes, error = oracle.gradient(function, (VECTOR,), 1.0)
+    assert error < 1e-6
+    np.testing.assert_allclose(record(function)(VECTOR).backward(), slopes, atol=1e-7)
+    step = 1e-5 * np.array([0.3, -1.0, 0.5])
+    second = (grad(function)(VECTOR + step) - grad(function)(VECTOR - step)) / 2e-5
+    np.testing.assert_allclose(hvp(function)(VECTOR, step * 1e5), second, atol=1e-6)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import tracemalloc
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -20,11 +21,12 @@ from autograd_frontend import RecordError, jvp, record, vjp
 
 from . import oracle
 from .programs import Program, branch_probe_programs, programs
-from .programs_rational import as_floats, scalar_programs
+from .programs_rational import as_decimals, as_floats, scalar_programs
 
 TIMES = 50 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 1
 FIXED = os.environ.get("HYPOTHESIS_PROFILE") == "ci"
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+SMALL = Fraction(1, 10**15)
 seeds = st.integers(0, 2**16)
 
 
@@ -67,7 +69,7 @@ def reference(program: Program, weights: Any) -> Any:
     return values
 
 
-@tries(120)
+@tries(100)
 @given(programs())
 def test_value_is_the_plain_functions_bit_for_bit(program: Program) -> None:
     args, plain_args = program.fresh(), program.fresh()
@@ -77,7 +79,7 @@ def test_value_is_the_plain_functions_bit_for_bit(program: Program) -> None:
         assert oracle.same_bits(args, plain_args), f"arguments left as {args!r} instead of {plain_args!r}"
 
 
-@tries(120)
+@tries(100)
 @given(programs(), seeds)
 def test_gradient_agrees_with_differences(program: Program, seed: int) -> None:
     weights = oracle.random_like(plain(program), seed)
@@ -99,7 +101,7 @@ def test_gradient_has_the_types_of_the_arguments(program: Program, seed: int) ->
         assert oracle.same_bits(oracle.random_like(part, 0), oracle.random_like(arg, 0)), f"{part!r} for {arg!r}"
 
 
-@tries(40)
+@tries(30)
 @given(programs(), seeds)
 def test_pullback_is_linear(program: Program, seed: int) -> None:
     value = plain(program)
@@ -128,7 +130,7 @@ def test_adjoint_identity(program: Program, seed: int) -> None:
     assert abs(pushed.value - along @ pulled) < precision(program) * scale
 
 
-@tries(50)
+@tries(40)
 @given(programs(), seeds)
 def test_tangents_are_the_adjoint_of_the_pullback(program: Program, seed: int) -> None:
     """<J v, w> in forward mode is <v, J'w> in reverse mode, and the value the plain function's, bit for bit."""
@@ -155,7 +157,7 @@ def moving(direction: Any) -> Any:
     return tuple([d if oracle.entries(d).size else None for d in direction])
 
 
-@tries(40)
+@tries(20)
 @given(programs(), seeds)
 def test_second_derivatives_agree_with_differences_of_the_gradient(program: Program, seed: int) -> None:
     """The gradient taken inside a recorded function is that of the plain call, and has a gradient."""
@@ -229,6 +231,23 @@ def test_fractions_give_the_exact_gradient(program: Program) -> None:
 
 
 @tries(40)
+@given(scalar_programs())
+def test_decimals_give_the_gradient_of_fractions(program: Program) -> None:
+    assume(oracle.affordable(program.function(), program.args))
+    decimals, exact = as_decimals(program), oracle.flatten(plain(program))
+    value = oracle.flatten(plain(decimals))
+    assume(len(value) == len(exact) and all(abs(Fraction(v) - e) < SMALL for v, e in zip(value, exact)))
+    weights = [Fraction(place + 1, 2) for place in range(len(value))]
+    expected = oracle.exact_gradient(program.function(), program.args, weights)
+    result = recorded(decimals)
+    assert oracle.same_bits(oracle.flatten(result.value), value)
+    given = oracle.like(plain(decimals), iter([Decimal(w.numerator) / w.denominator for w in weights]))
+    gradient = oracle.flatten(result.pullback(given))
+    assert all(type(g) is Decimal for g in gradient), f"not decimals: {gradient!r}"
+    assert all(abs(Fraction(g) - e) <= SMALL * (1 + abs(e)) for g, e in zip(gradient, expected)), (gradient, expected)
+
+
+@tries(40)
 @given(scalar_programs(), seeds)
 def test_rational_programs_on_floats(program: Program, seed: int) -> None:
     program = as_floats(program)
@@ -236,6 +255,7 @@ def test_rational_programs_on_floats(program: Program, seed: int) -> None:
         value = plain(program)
     except OverflowError:
         reject()
+    assume(all(isinstance(leaf, float) for leaf in oracle.flatten(value)))  # not a fraction that is written in it
     assume(oracle.finite(value) and np.max(np.abs(oracle.entries(value))) < 1e3)
     weights = oracle.random_like(value, seed)
     expected = reference(program, weights)
@@ -264,7 +284,7 @@ def test_what_is_evaluated_and_in_which_order(program: Program) -> None:
     assert trace == expected, "backward evaluated user code again"
 
 
-@tries(30)
+@tries(25)
 @given(programs(), seeds)
 def test_two_recordings_do_not_disturb_each_other(program: Program, seed: int) -> None:
     function = record(program.function())
@@ -293,7 +313,7 @@ def recorded_by(function: Any, program: Program) -> Any:
         raise
 
 
-@tries(50)
+@tries(40)
 @given(programs(), seeds)
 def test_later_writes_change_nothing(program: Program, seed: int) -> None:
     """Inputs and value overwritten between the call and the pullback; a gradient overwritten after it."""

@@ -242,6 +242,9 @@ class roll:
     linear = True
 
     def bind(a, shift, axis=None):
+        for k in shift if isinstance(shift, (list, tuple)) else (shift,):
+            if isinstance(k, float):
+                raise TypeError(f"shift is {k!r}, not an integer")
         return (a,), {"shift": shift, "axis": axis}
 
     def shape(x, shift, axis):

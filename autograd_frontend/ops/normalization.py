@@ -47,12 +47,12 @@ def back(ops, q, xh):
     return d
 
 
-def strict_back(ops, g, factor, xh):
-    """The same of `q = g*factor`, exactly zero for rows of zeros, and without the entries of `factor` beside a zero."""
-    d = back(ops, g * factor, xh)
+def strict_back(ops, q, g, r, gamma, xh):
+    """The same of `q = g*(r*gamma)`: an infinity beside a zero of `g` adds nothing, and rows of zeros stay zero."""
+    d = back(ops, q, xh)
     if ops.finite(d):
         return d
-    return ops.where(ops.all(g == 0, axis=-1, keepdims=True), 0, back(ops, ops.times(g, factor), xh))
+    return ops.where(ops.all(g == 0, axis=-1, keepdims=True), 0, back(ops, ops.times(g, r * gamma), xh))
 
 
 def shape(x, gamma, beta, epsilon):
@@ -82,7 +82,9 @@ class layer_norm:
     shape = shape
 
     def pull_x(ops, g, gamma, xh, r):
-        return strict_back(ops, g, r * gamma, xh)
+        q = r * gamma
+        q *= g
+        return strict_back(ops, q, g, r, gamma, xh)
 
     def pull_gamma(ops, g, xh):
         return ops.bilinear(lambda g, xh: ops.einsum("ij,ij->j", g, xh), g, xh)
@@ -126,7 +128,8 @@ class batch_norm:
     shape = shape
 
     def pull_x(ops, g, gamma, xh, r):
-        return ops.reshape(strict_back(ops, ops.reshape(g, xh.shape), r * gamma[:, None], xh), g.shape)
+        rows, gamma = ops.reshape(g, xh.shape), gamma[:, None]
+        return ops.reshape(strict_back(ops, rows * (r * gamma), rows, r, gamma, xh), g.shape)
 
     def pull_gamma(ops, g, xh):
         return ops.bilinear(lambda g, xh: ops.row_dots(g, xh), ops.reshape(g, xh.shape), xh)[:, 0]

@@ -80,6 +80,14 @@ def floats(x, axis=-1):
     return Like(x.shape, x.dtype if getattr(x.dtype, "kind", "") == "f" else np.dtype(float))
 
 
+def checked(ops, operation, x):
+    """An operand as an array of floats."""
+    a = ops.asarray(ops.floating(x))
+    if a.dtype.kind != "f":
+        raise TypeError(f"{operation}: x is a {type(x).__name__}, expected floats")
+    return a
+
+
 LAST = ((VECTOR,), (MATRIX,), (CUBE,), (0.7,), (np.array([[50.0, 0.0], [-1.0, 0.5]]),))
 
 
@@ -89,7 +97,7 @@ class softmax_last:
     gives 1. A row with a NaN or +inf, or of only -inf, is NaN. Pullback `y*(g - sum(g*y))`."""
 
     def value(ops, x):
-        x = ops.asarray(ops.floating(x))
+        x = checked(ops, "softmax_last", x)
         return unrows(ops, even(ops, rows(ops, x, -1)), x, -1)
 
     shape = floats
@@ -110,7 +118,7 @@ class log_softmax_last:
     keeps = ("e", "rest", "at")
 
     def value(ops, x):
-        x = ops.asarray(ops.floating(x))
+        x = checked(ops, "log_softmax_last", x)
         y, e, rest, at = logs(ops, rows(ops, x, -1))
         return unrows(ops, y, x, -1), e, rest, at
 

@@ -36,10 +36,19 @@ class linalg_inv:
     samples = ((A,), (STACK,), (A[:1, :1],))
 
 
+FEW = 16  # rows of a singular matrix up to which its minors are taken
+
+
 def cofactors(ops, x, y):
     """The derivative of the determinant `y` of `x`: `y * inv(x).T`, where that exists."""
     if ops.all(y):
         return y[..., None, None] * ops.inv(x).mT
+    n = x.shape[-1]
+    if n <= FEW:  # polynomials of the entries, with derivatives of every order; the vectors below have none
+        k = np.arange(n)
+        others = np.array([np.delete(k, i) for i in k], np.intp).reshape(n, max(n - 1, 0))
+        minors = x[..., others[:, None, :, None], others[None, :, None, :]]
+        return ops.det(minors) * (1 - 2 * ((k[:, None] + k) % 2)).astype(x.dtype)
     u, s, v = ops.svd(x)
     rest = ops.others(np.multiply.reduce, s)
     return ops.det(u @ v)[..., None, None] * ((u * rest[..., None, :]) @ v)

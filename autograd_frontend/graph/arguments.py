@@ -1,0 +1,236 @@
+"""The arguments and the result of a graph: which of their numbers and arrays are inputs, and what is fixed."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import gc
+import types
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..leftovers import codes
+from ..recording import depends, refuse, settle
+from ..tape import Ref, owner_of
+from ..trees import entries_of, holds_recorded, like, rebuilt
+from .nodes import Link, Node, Spec
+from .shapes import blank
+
+ndarray = np.ndarray
+REACHED = 100_000
+
+
+class Fields(NamedTuple):
+    """A dataclass among the arguments or results: its class, and what is in its fields."""
+
+    kind: Any
+    fields: dict[str, Any]
+
+
+class Arguments:
+    """The arguments that a graph is built with."""
+
+    def __init__(self, builder: Any, name_of: Callable[[int], str]) -> None:
+        self.builder, self.name_of = builder, name_of
+        self.args: tuple[Any, ...] = ()
+        self.kwargs: dict[str, Any] = {}
+        self.names: dict[int, str] = {}  # what inputs are called
+        self.containers: list[tuple[Any, list[Any]]] = []
+
+    def entered(self, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
+        """What the program is given."""
+        pairs = [self.enter(x, self.name_of(i)) for i, x in enumerate(args)]
+        named = {k: self.enter(x, k) for k, x in kwargs.items()}
+        self.args = tuple([form for _, form in pairs])
+        self.kwargs = {k: form for k, (_, form) in named.items()}
+        if all(n.data for n in self.builder.nodes):
+            raise TypeError("f.graph was called with nothing to differentiate: give a float, a floating array or spec()")
+        return [x for x, _ in pairs], {k: x for k, (x, _) in named.items()}
+
+    def enter(self, x: Any, name: str) -> tuple[Any, Any]:
+        """An argument as the program gets it, and its form."""
+        kind = type(x)
+        if kind is Spec:
+            dtype = "float" if x.dtype is float else str(x.dtype)
+            type_ = "number" if x.dtype is float else "array" if x.shape or np.dtype(dtype).kind not in "f" else "scalar"
+            return self.leaf(blank(type_, x.shape, dtype), name)
+        if kind is ndarray and x.dtype.kind in "fiub":
+            return self.leaf(blank("array", x.shape, x.dtype), name)
+        if kind is float or kind is Fraction or kind is Decimal:
+            return self.leaf(kind(1), name)
+        if isinstance(x, np.floating):
+            return self.leaf(type(x)(1), name)
+        if isinstance(x, (list, tuple)):
+            pairs = [self.enter(e, f"{name}[{i}]") for i, e in enumerate(x)]
+            if all(a is b for (a, _), b in zip(pairs, x, strict=True)):
+                return x, x
+            return self.container(like(x, [e for e, _ in pairs]), like(x, [form for _, form in pairs]))
+        if isinstance(x, dict):
+            named = {k: self.enter(e, f"{name}[{k!r}]") for k, e in x.items()}
+            if all(named[k][0] is x[k] for k in x):
+                return x, x
+            inside, forms = {k: e for k, (e, _) in named.items()}, {k: form for k, (_, form) in named.items()}
+            return self.container(inside if kind is dict else rebuilt(x, inside), forms)
+        if dataclasses.is_dataclass(x) and not isinstance(x, type):
+            return self.dataclass(x, name)
+        if isinstance(x, ndarray):
+            raise TypeError(f"argument {name} is a {x.dtype} {kind.__name__}: a graph takes real and boolean arrays")
+        return x, x
+
+    def dataclass(self, x: Any, name: str) -> tuple[Any, Any]:
+        y, forms = copy.copy(x), {}
+        for f in dataclasses.fields(x):
+            e, forms[f.name] = self.enter(getattr(x, f.name, None), f"{name}.{f.name}")
+            object.__setattr__(y, f.name, e)
+        same = all(getattr(y, k) is getattr(x, k, None) for k in forms)
+        return (x, x) if same else self.container(y, Fields(type(x), forms))
+
+    def container(self, x: Any, form: Any) -> tuple[Any, Any]:
+        self.containers.append((x, entries_of(x)))
+        return x, form
+
+    def leaf(self, v: Any, name: str) -> tuple[Any, Link]:
+        n: Node = self.builder.add("input", "input", "", (), {}, v, False)
+        n.data = n.type == "array" and np.dtype(n.dtype).kind not in "f"
+        self.names[n.number] = name
+        return self.builder.value(v, n), Link(n.number)
+
+    def unchanged(self) -> None:
+        """A graph leaves the containers among its arguments as they are."""
+        for x, before in self.containers:
+            now = entries_of(x)
+            if len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True)):
+                raise refuse(f"a {type(x).__name__} among the arguments is changed", "Return what is new in a graph.")
+
+    def result(self, x: Any, s: Any) -> Any:
+        """The form of what the function returns."""
+        x = settle(x) if type(x) is ndarray else x
+        if isinstance(x, Ref) or type(x) is ndarray:
+            return self.builder.form(x)
+        if isinstance(x, (list, tuple)):
+            return like(x, [self.result(e, s) for e in x])
+        if isinstance(x, dict):
+            if any(isinstance(k, Ref) for k in x):
+                raise refuse("a key of a dict that is returned depends on an input", "Return it as an entry.", s)
+            return {k: self.result(e, s) for k, e in x.items()}
+        if dataclasses.is_dataclass(x) and not isinstance(x, type) and holds_recorded(x):
+            return Fields(type(x), {f.name: self.result(getattr(x, f.name), s) for f in dataclasses.fields(x)})
+        if depends(x) or holds_recorded(x) or hasattr(x, "__next__"):
+            raise refuse(f"the function returns a {type(x).__name__}", "Return a tuple, a list or a dict.", s)
+        return x
+
+
+class Borrowed:
+    """Memory that exists before the run: what the function can reach. Looked for when something is written."""
+
+    def __init__(self, fn: Any) -> None:
+        self.fn = fn
+        self.found: set[int] | None = None
+        self.kept: list[Any] = []
+
+    def __contains__(self, key: int) -> bool:
+        if self.found is None:
+            self.found = set(self.arrays())
+        return key in self.found
+
+    def add(self, key: int) -> None:
+        """As of a set."""
+
+    def arrays(self) -> Iterator[int]:
+        todo, seen = [self.fn], {id(self.fn)}
+        for x in todo:
+            if type(x) is ndarray:
+                self.kept.append(owner_of(x))
+                yield id(owner_of(x))
+            if len(todo) > REACHED:
+                return
+            inside: list[Any] = []
+            if isinstance(x, types.FunctionType):
+                inside = [x.__closure__, x.__defaults__, x.__kwdefaults__]
+                names = {name for code in codes(x.__code__) for name in code.co_names}
+                inside += [x.__globals__[name] for name in names if name in x.__globals__]
+            elif type(x).__module__ != "builtins" or isinstance(x, (list, tuple, dict, set, types.CellType, type)):
+                inside = gc.get_referents(x)
+            elif isinstance(x, types.MethodType):
+                inside = [x.__func__, x.__self__]
+            for y in inside:
+                if id(y) not in seen and not isinstance(y, (types.ModuleType, Ref)) and not known(y):
+                    seen.add(id(y))
+                    todo.append(y)
+
+
+def known(x: Any) -> bool:
+    """Whether there is nothing of the user's in it."""
+    module = x.__module__ if isinstance(x, (type, types.FunctionType)) else type(x).__module__
+    return (module or "").partition(".")[0] in ("numpy", "scipy", "autograd_frontend") and type(x) is not ndarray
+
+
+# Running
+
+
+def check_arguments(graph: Any, args: Any, kwargs: Any) -> None:
+    """TypeError or ValueError unless these are arguments like those the graph was built for."""
+    leaves_of(graph, args, kwargs)
+
+
+def leaves_of(graph: Any, args: Any, kwargs: Any) -> list[Any]:
+    """The values of the inputs, in order."""
+    if len(args) != len(graph.args) or set(kwargs) != set(graph.kwargs):
+        expected = f"{len(graph.args)} positional arguments" + "".join(f", {k}=" for k in graph.kwargs)
+        raise TypeError(f"the graph of {graph.name} takes {expected}; it was given {len(args)} and {sorted(kwargs)}")
+    found: dict[int, Any] = {}
+    for i, (form, x) in enumerate(zip(graph.args, args, strict=True)):
+        collect(graph, form, x, f"argument {i}", found)
+    for k, form in graph.kwargs.items():
+        collect(graph, form, kwargs[k], f"argument {k}", found)
+    return [found[n.number] for n in graph.inputs]
+
+
+def collect(graph: Any, form: Any, x: Any, where: str, found: dict[int, Any]) -> None:
+    """Match an argument with its form."""
+    if type(form) is Link:
+        found[form.number] = fitting(graph.nodes[form.number], x, where)
+    elif type(form) is Fields:
+        if type(x) is not form.kind:
+            raise TypeError(f"{where} is a {type(x).__name__}, expected a {form.kind.__name__}")
+        for k, e in form.fields.items():
+            collect(graph, e, getattr(x, k, None), f"{where}.{k}", found)
+    elif isinstance(form, (list, tuple, dict)):
+        if type(x) is not type(form) and not (isinstance(form, dict) and isinstance(x, dict)):
+            raise TypeError(f"{where} is a {type(x).__name__}, expected a {type(form).__name__}")
+        if len(x) != len(form) or (isinstance(form, dict) and set(x) != set(form)):
+            raise ValueError(f"{where} has {len(x)} entries, expected {len(form)}, those the graph was built for")
+        for k in form if isinstance(form, dict) else range(len(form)):
+            collect(graph, form[k], x[k], f"{where}[{k!r}]", found)
+    elif x is not form and not same(x, form):
+        raise ValueError(f"{where} is {x!r}; the graph was built for {form!r}, which is fixed. Build another one")
+
+
+def same(x: Any, form: Any) -> bool:
+    """Whether fixed data is what it was."""
+    try:
+        return type(x) is type(form) and bool(x == form)
+    except Exception:
+        return False
+
+
+def fitting(n: Node, x: Any, where: str) -> Any:
+    """The value of an input, which has to have its type, shape and dtype."""
+    if n.type == "array":
+        if type(x) is ndarray and x.shape == n.shape and x.dtype == n.dtype:
+            return x
+        expected = f"a {n.dtype} array of shape {n.shape}"
+    else:
+        if type(x).__name__ == n.dtype and isinstance(x, np.generic) == (n.type == "scalar"):
+            return x
+        expected = f"a {n.dtype}" if n.type == "number" else f"a numpy.{n.dtype}"
+    kind = f"a {x.dtype} array of shape {x.shape}" if type(x) is ndarray else f"a {type(x).__name__}"
+    error = ValueError if type(x) is ndarray and n.type == "array" and x.dtype == n.dtype else TypeError
+    raise error(f"{where} is {kind}, expected {expected}")
+
+
+__all__ = ["Arguments", "Borrowed", "Fields", "check_arguments", "leaves_of"]

@@ -1,0 +1,381 @@
+"""Building a graph: the program of a function is run on stand-ins, and every operation becomes a node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .. import handles
+from ..callables import of
+from ..errors import RecordError
+from ..leftovers import tidy
+from ..recording import ACTIVE, BUILDING, depends, lifted, refuse, settle, site
+from ..rewrite import place_of
+from ..tape import Inside, Ref, Scalar, Tape, Tensor, View, node, owner_of, tensor
+from . import calls
+from .arguments import Arguments, Borrowed
+from .nodes import Graph, Link, Node
+from .shapes import assignable, described
+
+ndarray = np.ndarray
+LITERALS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), np.generic, np.dtype, Fraction, Decimal,
+            range)  # fmt: skip
+
+
+class Building(Tape):
+    """The tape of a function whose graph is being built. Its recorded values are stand-ins."""
+
+    __slots__ = ("graph",)
+    fast = property(lambda self: False, lambda self, _: None)  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.graph = Builder(self)
+
+    def append(self, n: Any) -> None:
+        if self.deep:  # a derivative inside is recorded on it
+            super().append(n)
+
+    def finish(self) -> None:
+        self.live = False
+        for kept in (self.adopted, self.saves, self.unseen, self.leaves):
+            kept.clear()
+
+    def release(self) -> None:
+        self.finish()
+        self.clear()
+
+
+class Builder:
+    """The nodes of a graph in the making, and which of them the values of the program are."""
+
+    __slots__ = ("t", "nodes", "places", "constants", "looks", "inside")
+
+    def __init__(self, t: Tape) -> None:
+        self.t = t
+        self.nodes: list[Node] = []
+        self.places: dict[int, tuple[Any, int]] = {}  # id of the place of a handle -> that place, the node
+        self.constants: dict[int, list[tuple[ndarray, int]]] = {}  # id of an array -> it, the nodes that hold it
+        self.looks: dict[Any, int] = {}  # views of memory that was plain
+        self.inside = False  # the recording is doing what it does of its own
+
+    # Nodes
+
+    def add(
+        self, kind: str, operation: str, target: str, args: Any, kwargs: Any, v: Any, data: bool | None = None,
+        payload: Any = None, s: Any = None, function: Any = None,
+    ) -> Node:  # fmt: skip
+        """A new node with the value of the stand-in `v`."""
+        type_, shape, dtype = described(v)
+        n = Node(len(self.nodes), kind, operation, target, args, kwargs, type_, shape, dtype, False, payload, None)
+        n.function = function
+        n.data = self.is_data(n) if data is None else data
+        n.place = place_of(s) if s else None
+        self.nodes.append(n)
+        return n
+
+    def is_data(self, n: Node) -> bool:
+        """Whether no derivative goes through a node."""
+        if n.type in ("array", "scalar") and np.dtype(n.dtype).kind not in "fc":
+            return True
+        if n.type == "number" and n.dtype in ("int", "bool"):
+            return True
+        return all(self.nodes[i].data for i in n.parents)
+
+    def value(self, v: Any, n: Node) -> Any:
+        """What the program gets for the node with the stand-in `v`."""
+        if n.type == "none":
+            return None
+        if n.type == "tuple":
+            parts = [self.value(e, self.add("part", "part", "", (Link(n.number), i), {}, e)) for i, e in enumerate(v)]
+            return type(v)(*parts) if hasattr(v, "_fields") else tuple(parts)
+        self.t.quiet = True
+        return self.named(tensor(v, node(n.operation, [], 0), self.t), n)
+
+    def named(self, x: Any, n: Node) -> Any:
+        """Say that the handle `x` is this node."""
+        self.places[id(x.n)] = (x.n, n.number)
+        return x
+
+    def number(self, x: Any) -> int:
+        """The node of a handle."""
+        found = self.places.get(id(x.n))
+        if found is not None:
+            return found[1]
+        place = x.n
+        while type(place) is View:
+            place = place.parent
+        found = self.places.get(id(place))
+        if found is None or self.nodes[found[1]].kind != "memory":
+            raise refuse(f"{getattr(x.n, 'op', 'this')} cannot be part of a graph", "Write it with other operations.")
+        return self.look(x.v, found[1])
+
+    def look(self, v: ndarray, memory: int) -> int:
+        """The node of a view of memory that was plain when the view was made."""
+        owner = owner_of(v)
+        offset = v.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+        key = (memory, v.shape, str(v.dtype), offset, v.strides)
+        if key not in self.looks:
+            args = (Link(memory), v.shape, str(v.dtype), offset, v.strides)
+            self.looks[key] = self.add("view", "view", "", args, {}, v, False).number
+        return self.looks[key]
+
+    # Forms
+
+    def form(self, x: Any) -> Any:
+        """An argument of a call as the graph keeps it."""
+        kind = type(x)
+        if kind is Tensor or kind is Scalar:
+            if x.t is self.t:
+                return Link(self.number(x))
+            if x.t.live:
+                raise refuse("a value of another recording is used while a graph is built", "Make it an argument.")
+            x = x.v
+            kind = type(x)
+        if kind is ndarray:
+            y = lifted(x)
+            return Link(self.number(y)) if y is not x else Link(self.constant(x))
+        if kind is slice:
+            return slice(*[self.form(e) for e in (x.start, x.stop, x.step)])
+        if kind is list or kind is tuple:
+            return kind([self.form(e) for e in x])
+        if issubclass(kind, (list, tuple)):
+            return tuple([self.form(e) for e in x]) if issubclass(kind, tuple) else [self.form(e) for e in x]
+        if kind is dict:
+            return {k: self.form(e) for k, e in x.items()}
+        if isinstance(x, LITERALS) or isinstance(x, type):
+            return x
+        raise refuse(f"a {kind.__name__} is an argument of an operation, which a graph cannot keep", "Use plain data.")
+
+    def constant(self, x: ndarray) -> int:
+        """The node of a plain array, which is copied as it is now."""
+        if x.dtype.kind not in "fciub" or type(x) is not ndarray:
+            raise refuse(f"a {x.dtype} array cannot be a constant of a graph", "Use numbers.")
+        for _, number in self.constants.get(id(x), ()):
+            held = self.nodes[number].payload
+            if held.shape == x.shape and held.dtype == x.dtype and held.tobytes() == x.tobytes():
+                return number
+        held = x.copy(order="K")
+        held.flags.writeable = False
+        n = self.add("const", "const", "", (), {}, held, True, held)
+        self.constants.setdefault(id(x), []).append((x, n.number))
+        return n.number
+
+    def memory(self, owner: ndarray, n: Any, s: Any) -> None:
+        """Plain memory, about to hold recorded values: every run has its own, which begins as it is now."""
+        order = "C" if owner.flags.c_contiguous else "F"
+        if not owner.any() and not (owner.dtype.kind in "fc" and np.signbit(owner.real).any()):
+            made = self.add("memory", "zeros", "", (owner.shape, str(owner.dtype), order), {}, owner, False, None, s)
+        else:
+            held = owner.copy(order="K")
+            made = self.add("memory", "memory", "", (), {}, owner, False, held, s)
+        self.places[id(n)] = (n, made.number)
+
+    # Operations
+
+    def operation(self, op: Any, call: Any, args: Any, kwargs: Any, s: Any = None) -> Any:
+        """A call that has a block."""
+        target = calls.target_of(call)
+        s = s or site()
+        self.writable(target, args, kwargs)
+        given, named = self.stand_in(args), self.stand_in(kwargs)
+        with np.errstate(all="ignore"):
+            if target.kind == "operator":
+                v = calls.of_operator(target.name, given)
+            else:
+                v = calls.given_by(op, call, given, named)
+        if kwargs.get("out") is not None:
+            return self.written(target, op.name, call, args, kwargs, s)
+        if self.t.deep:
+            from .derived import recorded
+
+            return recorded(self, op, call, args, kwargs, v, target, s)
+        return self.value(v, self.node(target, op.name, call, args, kwargs, v, s))
+
+    def node(self, target: Any, name: str, call: Any, args: Any, kwargs: Any, v: Any, s: Any) -> Node:
+        kind = target.kind
+        if kind == "call" and name in ("detach", "rand_uniform", "bernoulli_mask"):
+            kind = name
+        function = call if kind == "call" and not target.name else None
+        return self.add(kind, name, target.name, self.form(args), self.form(kwargs), v, None, None, s, function)
+
+    def writable(self, target: Any, args: Any, kwargs: Any) -> None:
+        """Settings of a call that a graph cannot hold."""
+        out = kwargs.get("out")
+        if out is not None and self.t.deep:
+            raise refuse("out= is used in a function whose derivative is a graph", "Write x[...] = y instead.")
+
+    def written(self, target: Any, name: str, call: Any, args: Any, kwargs: Any, s: Any) -> Any:
+        """A call with `out=`."""
+        out = kwargs["out"]
+        first = out[0] if type(out) is tuple else out
+        self.target_array(first, s)
+        self.add(target.kind, name, target.name, self.form(args), self.form(kwargs), settle(first).v, None, None, s)
+        return first
+
+    def target_array(self, x: Any, s: Any) -> Any:
+        """An array that is written: recorded from here on."""
+        from ..stores import adopt
+
+        y = settle(x)
+        if y is x and type(x) is ndarray:
+            y = adopt(x, self.t, s)
+        if not isinstance(y, Tensor):
+            raise refuse(f"a {type(x).__name__} is written in a graph", "Write into an array.", s)
+        n = self.nodes[self.number(y)]
+        if n.data and n.kind != "memory" and n.dtype not in ("bool", "int64", "int32"):
+            n.data = False
+        return y
+
+    def data(self, name: str, call: Any, args: Any, kwargs: Any, method: bool = False) -> Any:
+        """A call whose result is plain data."""
+        given, named = self.stand_in(args), self.stand_in(kwargs)
+        if name in calls.STATIC:
+            return call(*given, **named) if not method else getattr(given[0], name)(*given[1:], **named)
+        f = getattr(np, name, call) if method else call
+        v = calls.given_by_data(name, f, given, named)
+        s = site()
+        target = calls.Target("method", name, None) if method else calls.target_of(call)
+        if kwargs.get("out") is not None:
+            return self.written(target, name, call, args, kwargs, s)
+        n = self.node(target, name, call, args, kwargs, v, s)
+        n.data = True
+        return self.value(v, n)
+
+    def data_operator(self, call: Any, args: Any, s: Any = None) -> Any:
+        """A comparison, `//`, `&`: no derivative."""
+        target = calls.target_of(call)
+        v = calls.of_operator(target.name, self.stand_in(args))
+        n = self.node(target, call.__name__.strip("_"), call, args, {}, v, s or site())
+        n.data = True
+        return self.value(v, n)
+
+    def numbers(self, call: Any, args: Any, v: Any) -> Any:
+        """A builtin of numbers (`sum`, `round`)."""
+        return self.value(v, self.node(calls.target_of(call), call.__name__, call, args, {}, v, site()))
+
+    # Memory
+
+    def read(self, x: Any, key: Any, s: Any) -> Any:
+        """`x[key]`."""
+        plain = self.index(key)
+        v = settle_value(x)[plain]
+        if self.t.deep:
+            from .derived import read
+
+            return read(self, x, key, plain, s)
+        return self.value(v, self.add("getitem", "getitem", "", (self.form(x), self.form(key)), {}, v, None, None, s))
+
+    def index(self, key: Any) -> Any:
+        """A key with stand-ins in place of data; refused where the shape of the result depends on it."""
+        for k in key if type(key) is tuple else (key,):
+            k = settle(k) if type(k) is ndarray else k
+            if isinstance(k, Ref) and getattr(k.v, "dtype", None) == bool:
+                raise refuse(
+                    "an array is read through a mask that depends on an input: how many entries there are is not known",
+                    "Write np.where(mask, x, 0.0), or multiply by the mask.",
+                )
+        return self.stand_in(key)
+
+    def store(self, v: Any, x: Any, key: Any, s: Any) -> None:
+        """`x[key] = v`."""
+        x = self.target_array(x, s)
+        form, plain = self.form(key), self.stand_in(key)
+        v = settle(v)
+        masked = any(getattr(k, "dtype", None) == bool for k in (plain if type(plain) is tuple else (plain,)))
+        if not masked:
+            assignable(self.stand_in(v), x.v[plain])
+        if self.t.deep:
+            from .derived import store
+
+            store(self, v, x, key, plain, s)
+        self.add("setitem", "setitem", "", (Link(self.number(x)), form, self.form(v)), {}, None, False, None, s)
+
+    def inplace(self, op: Any, call: Any, x: Any, b: Any, s: Any) -> None:
+        """`x op= b`."""
+        calls.changed_in_place(call.__name__, (x.v, self.stand_in(b)))
+        self.target_array(x, s)
+        if self.t.deep:
+            from .derived import inplace
+
+            inplace(self, op, call, x, b, s)
+        args = (Link(self.number(x)), self.form(b))
+        self.add("inplace", call.__name__, call.__name__, args, {}, x.v, None, None, s)
+
+    def writing(self, f: Any, args: Any, kwargs: Any) -> None:
+        """A function that writes into its first argument."""
+        from ..python import ndarray as arrays
+
+        s = site()
+        if self.t.deep:
+            raise refuse(f"{f.__name__} is used in a function whose derivative is a graph", "Write x[i] = v instead.")
+        x = args[0] if args else next(iter(kwargs.values()))
+        self.target_array(x, s)
+        method = getattr(arrays, f.__name__, None) is f
+        target = calls.Target("method", f.__name__, None) if method else calls.target_of(f)
+        self.add(target.kind, f.__name__, target.name, self.form(args), self.form(kwargs), None, False, None, s)
+
+    def stand_in(self, x: Any) -> Any:
+        """`x` with stand-ins in place of recorded values."""
+        kind = type(x)
+        if kind is Tensor or kind is Scalar:
+            return x.v
+        if kind is list or kind is tuple:
+            return kind([self.stand_in(e) for e in x])
+        if kind is dict:
+            return {k: self.stand_in(e) for k, e in x.items()}
+        return x
+
+    def refused(self, what: str, remedy: str) -> RecordError:
+        """What needs a value that a graph does not have."""
+        return refuse(f"{what} needs the value of something that depends on an input; a graph has none", remedy)
+
+    def left(self) -> RecordError:
+        return refuse("a value is left outside of the function while a graph is built", "Return it instead.")
+
+
+def settle_value(x: Any) -> Any:
+    x = settle(x)
+    return x.v if isinstance(x, Ref) else x
+
+
+def build(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name_of: Callable[[int], str]) -> Graph:
+    """The graph of `fn` for arguments like these."""
+    from ..trace import calm, check_source, definition, failed, resume
+
+    check_source(fn)
+    t, inside = Building(), Inside()
+    t.owners = Borrowed(fn)  # type: ignore[assignment]
+    given = Arguments(t.graph, name_of)
+    entered, named = given.entered(args, kwargs)
+    calm()
+    ACTIVE.extend([t, inside])
+    BUILDING.append(t)
+    try:
+        value = of(fn)(*entered, **named)
+        result = given.result(value, definition(fn))
+        given.unchanged()
+        tidy(fn, (*args, *kwargs.values()), t)
+    except BaseException as error:
+        if isinstance(error, RecordError):
+            error.__cause__ = None
+        handles.disguise(error, "float")
+        failed(error, fn, (), [], t) if not isinstance(error, RecordError) else None
+        raise
+    finally:
+        BUILDING.remove(t)
+        for tape in (t, inside):
+            ACTIVE.remove(tape)
+        resume()
+        t.release()
+    name, signature = getattr(fn, "__name__", "f"), [name_of(i) for i in range(len(args))]
+    graph = Graph(t.graph.nodes, given.args, given.kwargs, result, name, given.names, signature)
+    graph.check()
+    return graph
+
+
+__all__ = ["Builder", "Building", "build", "depends"]

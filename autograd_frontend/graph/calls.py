@@ -1,0 +1,301 @@
+"""What a node may run, and what that gives: operators, functions with a rule, methods of arrays."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import callables, python
+from ..ops.block import OPERATIONS, Like, Operation, find, like
+from ..recording import refuse, value
+from .shapes import assignable, blank, by_broadcasting, by_rule, described, of_like
+
+ndarray = np.ndarray
+OPERATORS = {
+    "add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "truediv": "{} / {}", "pow": "{} ** {}", "mod": "{} % {}",
+    "floordiv": "{} // {}", "matmul": "{} @ {}", "lshift": "{} << {}", "rshift": "{} >> {}", "and_": "{} & {}",
+    "or_": "{} | {}", "xor": "{} ^ {}", "lt": "{} < {}", "le": "{} <= {}", "gt": "{} > {}", "ge": "{} >= {}",
+    "eq": "{} == {}", "ne": "{} != {}", "neg": "-{}", "pos": "+{}", "invert": "~{}",
+}  # fmt: skip
+IN_PLACE = {
+    "iadd": "+=", "isub": "-=", "imul": "*=", "itruediv": "/=", "ipow": "**=", "imod": "%=", "ifloordiv": "//=",
+    "imatmul": "@=", "ilshift": "<<=", "irshift": ">>=", "iand": "&=", "ior": "|=", "ixor": "^=",
+}  # fmt: skip
+REDUCED = set("argmax argmin any all count_nonzero nanargmax nanargmin".split())
+ORDERED = set("argsort argpartition".split())
+STATIC = set(
+    "shape ndim size isscalar iscomplexobj isrealobj result_type can_cast broadcast_shapes diag_indices_from "
+    "tril_indices_from triu_indices_from zeros_like ones_like empty_like __len__".split()
+)
+ANSWERS = set("allclose array_equal isclose isnan isinf isfinite is_integer".split())  # of numbers: a bool
+ENTRYWISE = set("fix round around isposinf isneginf isclose".split())
+WRITERS = ("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis")
+EXTRA = {
+    "builtins.sum": sum, "builtins.round": round, "builtins.pow": pow, "numpy.add.at": np.add.at,
+    "numpy.subtract.at": np.subtract.at, **{f"numpy.{name}": getattr(np, name) for name in WRITERS},
+}  # fmt: skip
+PATHS: dict[str, Any] = {}  # path of a callable -> its operation, or None
+NAMES: dict[Any, str] = {}  # a callable -> its path
+
+
+class Target(NamedTuple):
+    """What a node runs: its kind, the path or name, and the operation that it is."""
+
+    kind: str
+    name: str
+    op: Any
+
+
+def fill() -> None:
+    """Read the table of operations once."""
+    callables.of(np.sin)  # which fills the table
+    if not PATHS:
+        for op in OPERATIONS.values():
+            for path in op.calls:
+                if not path.startswith("numpy.ndarray."):
+                    PATHS[path] = op
+        for path in python.DATA.split():
+            PATHS.setdefault(path, None)
+        PATHS.update(dict.fromkeys(EXTRA))
+    for path in PATHS:
+        f = EXTRA.get(path) or find(path)
+        if f is not None:
+            NAMES.setdefault(f, path)
+
+
+def target_of(call: Any) -> Target:
+    """What a callable is called in a graph."""
+    if type(call) is operator.attrgetter:
+        return Target("attribute", call.__reduce__()[1][0], callables_of_method(call.__reduce__()[1][0]))  # type: ignore
+    method = getattr(call, "method", None)
+    if method is not None:
+        return Target("method", method, callables_of_method(method))
+    name = getattr(call, "__name__", "")
+    if (name in OPERATORS or name in IN_PLACE) and getattr(operator, name, None) is call:
+        return Target("inplace" if name in IN_PLACE else "operator", name, None)
+    path = NAMES.get(call)
+    if path is None:
+        fill()
+        path = NAMES.get(call, "")
+    return Target("call", path, PATHS.get(path))
+
+
+DATA_METHODS = set(python.DATA_METHODS.split())
+METHOD_OPERATIONS: dict[str, Operation] = {}
+
+
+def callables_of_method(name: str) -> Operation | None:
+    """The operation that a method of arrays is."""
+    if not METHOD_OPERATIONS:
+        for op in OPERATIONS.values():
+            for path in op.calls:
+                if path.startswith("numpy.ndarray."):
+                    METHOD_OPERATIONS[path[14:]] = op
+    return METHOD_OPERATIONS.get(name)
+
+
+def callable_at(path: str) -> Any:
+    """The callable of a path of the table; None where there is none."""
+    if path in EXTRA:
+        return EXTRA[path]
+    if path not in PATHS:
+        fill()
+    if path not in PATHS:
+        return None
+    if find(path) is None:  # of a module that is not imported yet
+        module = path.rpartition(".")[0]
+        while module:
+            try:
+                importlib.import_module(module)
+                break
+            except ImportError:
+                module = module.rpartition(".")[0]
+    return find(path)
+
+
+# What a call gives
+
+
+def given_by(op: Operation, call: Any, args: Any, kwargs: Any) -> Any:
+    """The stand-in of what a call of an operation gives, its arguments being stand-ins."""
+    if op.data:
+        return of_data_operation(op, args, kwargs)
+    out = kwargs.get("out")
+    if out is not None:
+        return out[0] if type(out) is tuple else out
+    if op.elementwise and op.bind is None:
+        count = len(op.operands)
+        return by_broadcasting(call, args[:count], args[count:], kwargs)
+    assert op.bind is not None
+    operands, attributes = op.bind(*args, **kwargs)
+    if op.views:
+        with np.errstate(all="ignore"):
+            return viewing(op, call, args, kwargs)
+    if op.parts:
+        return several(op, call, operands, attributes, args, kwargs)
+    if op.elementwise:
+        return of_entries(op, call, operands, args, kwargs)
+    return exact(by_rule(op, operands, attributes), op, call)
+
+
+def exact(v: Any, op: Operation, call: Any) -> Any:
+    """Rank 0 comes as an array, as NumPy's scalar or as a number of Python's."""
+    module = getattr(call, "__module__", None) or ""
+    if op.name == "norm" and not np.ndim(v):
+        return 1.0  # SciPy's
+    return v[()] if type(v) is ndarray and not v.ndim and module == "autograd_frontend.ops" else v
+
+
+def viewing(op: Operation, call: Any, args: Any, kwargs: Any) -> Any:
+    """Moving memory costs nothing where it is a view; otherwise only its kind is looked at."""
+    return exact(call(*args, **kwargs), op, call)
+
+
+def of_entries(op: Operation, call: Any, operands: Any, args: Any, kwargs: Any) -> Any:
+    """The same where the call has settings."""
+    at = {id(x): i for i, x in enumerate(operands)}
+
+    def few(*xs: Any) -> Any:
+        def swapped(x: Any) -> Any:
+            if id(x) in at:
+                return xs[at[id(x)]]
+            return type(x)([swapped(e) for e in x]) if type(x) in (list, tuple) else x
+
+        return call(*[swapped(x) for x in args], **{k: swapped(x) for k, x in kwargs.items()})
+
+    return by_broadcasting(few, operands)
+
+
+def several(op: Operation, call: Any, operands: Any, attributes: Any, args: Any, kwargs: Any) -> Any:
+    """A tuple of results, each by its own rule; its class is that of a small call."""
+    likes = [like(value(x)) for x in operands]
+    small = call(*[np.eye(2, dtype=x.dtype) if type(x) is ndarray and x.ndim >= 2 else x for x in args], **kwargs)
+    if type(small) is ndarray:
+        return by_rule(OPERATIONS[op.alone], operands, attributes)
+    parts = []
+    for name, r in zip(op.parts, small, strict=True):
+        if name is None:  # a sign, beside a number of the same shape
+            shape = rule_of(op, likes, attributes).shape
+            parts.append(blank("array" if shape else "scalar", shape, r.dtype))
+            continue
+        rule = OPERATIONS[name]
+        assert rule.shape is not None
+        parts.append(of_like(rule.shape(*likes, **attributes), rule))
+    return type(small)(*parts) if hasattr(small, "_fields") else tuple(parts)
+
+
+def rule_of(op: Operation, likes: Any, attributes: Any) -> Any:
+    """Shape and dtype of the first result that has a rule."""
+    rule = OPERATIONS[next(name for name in op.parts if name)]
+    assert rule.shape is not None
+    return rule.shape(*likes, **attributes)
+
+
+def of_data_operation(op: Operation, args: Any, kwargs: Any) -> Any:
+    assert op.bind is not None
+    given, settings = op.bind(*args, **kwargs)
+    if op.name == "detach":
+        x = given[0]
+        return blank(*described(x)) if hasattr(x, "dtype") and np.ndim(x) else (x[()] if np.ndim(x) == 0 else x)
+    if op.name == "rand_uniform":
+        return drawn(settings["shape"], settings["dtype"])
+    if op.name == "bernoulli_mask":
+        return drawn(settings["shape"], np.asarray(given[0]).dtype)
+    if op.name == "top_k_mask":
+        return blank(*described(given[0]))
+    raise refuse(f"{op.name} cannot be part of a graph", REMEDIES.get(op.name, "Compute it outside."))
+
+
+REMEDIES = {
+    "observe": "Leave it out: a graph has no current values.",
+    "update_buffers": "Keep state outside of the graph: it is the same at every run.",
+}
+
+
+def drawn(shape: Any, dtype: Any) -> Any:
+    extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    return blank("array", extents, dtype) if extents else blank("scalar", (), dtype)
+
+
+def given_by_data(name: str, call: Any, args: Any, kwargs: Any) -> Any:
+    """The stand-in of a result that has no derivative."""
+    if isinstance(call, np.ufunc):
+        out = kwargs.get("out")
+        return by_broadcasting(call, args[: call.nin], args[call.nin :], kwargs) if out is None else out
+    if name in REDUCED:
+        return reduced(name, call, args, kwargs)
+    if name in ORDERED:
+        axis = kwargs.get("axis", args[1 + (name == "argpartition")] if len(args) > 1 + (name == "argpartition") else -1)
+        x = np.asarray(args[0])
+        return blank("array", (x.size,) if axis is None else x.shape, np.intp)
+    if name == "searchsorted" or name == "digitize":
+        x = np.asarray(args[1 if name == "searchsorted" else 0])
+        return blank("array", x.shape, np.intp) if x.ndim else blank("scalar", (), np.intp)
+    if name in ENTRYWISE:
+        count = 2 if name == "isclose" and call is not math.isclose else 1
+        return by_broadcasting(call, args[:count], args[count:], kwargs)
+    if name in ANSWERS:
+        return True
+    raise refuse(
+        f"{name} of a value that depends on an input has a shape or a value that is known only when it runs",
+        "Choose entries with np.where or by multiplying with a mask; for order use np.argsort.",
+    )
+
+
+def reduced(name: str, call: Any, args: Any, kwargs: Any) -> Any:
+    try:
+        bound = inspect.signature(getattr(np, name)).bind(*args, **kwargs).arguments
+    except TypeError:
+        bound = {"axis": kwargs.get("axis", args[1] if len(args) > 1 else None), **kwargs}
+    x, axis = np.asarray(args[0]), bound.get("axis")
+    keep = bound.get("keepdims", False) is True
+    axes = range(x.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
+    shape = tuple([1 if i in axes else n for i, n in enumerate(x.shape) if keep or i not in axes])
+    dtype = bool if name in ("any", "all") else np.intp
+    if shape or keep:
+        return blank("array", shape, dtype)
+    return 1 if name == "count_nonzero" and axis is None else blank("scalar", (), dtype)
+
+
+def given_by_name(path: str, name: str, call: Any, args: Any, kwargs: Any) -> Any:
+    """The stand-in of what a callable without a block gives."""
+    if path == "builtins.sum":
+        ones = [type(x)(1) if not isinstance(x, ndarray) else x for x in args[0]]
+        return blank(*described(sum(ones, *args[1:])))
+    if path == "builtins.round":
+        return by_broadcasting(round, args[:1], args[1:], kwargs)
+    return given_by_data(name.rpartition(".")[2], call, args, kwargs)
+
+
+def of_operator(name: str, args: Any) -> Any:
+    """The stand-in of what an operator gives."""
+    call = getattr(operator, name)
+    if name == "matmul":
+        op = OPERATIONS["matmul"]
+        assert op.bind is not None
+        operands, attributes = op.bind(*args)
+        return by_rule(op, operands, attributes)
+    return by_broadcasting(call, args)
+
+
+def changed_in_place(name: str, args: Any) -> Any:
+    """`a op= b` gives `a`."""
+    x, b = args
+    r = of_operator(name[1:] + ("_" if name in ("iand", "ior") else ""), (x, b))
+    assignable(r, x)
+    if not np.can_cast(r.dtype, x.dtype, "same_kind"):
+        getattr(operator, name)(np.ones(1, x.dtype), np.ones(1, r.dtype))  # which raises
+    return x
+
+
+def attribute_of(name: str) -> Callable[[Any], Any]:
+    return operator.attrgetter(name)
+
+
+__all__ = ["Like", "Target"]
