@@ -13,9 +13,10 @@ import numpy as np
 from .forward import Forward, tangent
 from .memory import Gather, gather_back
 from .recording import ACTIVE, is_complex, value
+from .running import Recording, calm, resume, run
 from .seeds import checked
 from .tape import Node, Pair, Ref, Scalar, Tape, add_to, pass_on
-from .trace import Recording, calm, check_source, resume, run
+from .trace import check_source
 from .transforms import Chosen, Wrt, grad, plain
 from .trees import Box, like, rebuilt
 

@@ -187,7 +187,7 @@ def set_flat(x: ndarray, name: str, v: Any) -> None:
         write_flat(y, np.arange(x.size), v)
     else:
         before_plain_write(x, site())
-        x.flat = v
+        setattr(x, name, v)
 
 
 def look_at(name: str, x: Any, getters: dict[str, Any], setters: dict[str, Any]) -> None:

@@ -13,8 +13,9 @@ import numpy as np
 
 from .leftovers import leaves_nothing
 from .recording import ACTIVE, is_complex
+from .running import calm, not_differentiable, resume, run, run_floats
 from .tape import Ref, Scalar
-from .trace import Recorded, by_name, calm, check_source, not_differentiable, resume, run, run_floats
+from .trace import Recorded, by_name, check_source
 
 Wrt = int | str | tuple[int | str, ...]
 

@@ -27,7 +27,7 @@ def at(call: Callable[..., Any], sign: int) -> Callable[..., None]:
         if BUILDING and (builder := builder_of((a, indices, b))) is not None and not builder.t.deep:
             return builder.writing(call, (a, indices, b), {})  # type: ignore[no-any-return]
         if not isinstance(value(a), ndarray):
-            return call(value(a), plain_key(indices), value(b))  # which raises
+            call(value(a), plain_key(indices), value(b))  # which raises
         x, key = settle(a), frozen(plain_key(indices))
         v: Any = settle(b)
         t = tape_of((x, v))

@@ -11,8 +11,8 @@ from autograd_frontend import ops
 from autograd_frontend.ops.block import OPERATIONS, Operation, find
 from autograd_frontend.ops.plain import PLAIN
 from autograd_frontend.recording import ACTIVE, gather, settle
+from autograd_frontend.running import run
 from autograd_frontend.tape import Tape
-from autograd_frontend.trace import run
 from autograd_frontend.trees import enter
 
 assert ops

@@ -13,7 +13,7 @@ import numpy as np
 
 from autograd_frontend import RecordError, record
 from autograd_frontend.recording import HERE
-from autograd_frontend.trace import TRACEBACK
+from autograd_frontend.running import TRACEBACK
 
 X = np.array([1.0, 2.0, 3.0])
 MAKERS = {"refuse", "error"}  # functions that make a RecordError

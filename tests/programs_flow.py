@@ -63,7 +63,7 @@ def ~walk(u, k):
     «¦return u»
 ---
 ~v = «sum(~walk($s, 3)) * 0.3¦max(~walk($s, 2))¦next(~walk($s, 2))¦[*~walk($s, 3)][-1]¦
-        sum(t * t for t in ~walk($s, 2)) * 0.2¦list(itertools.islice(~walk($s, 9), 3))[1]»
+        sum(map(lambda t: t * t, ~walk($s, 2))) * 0.2¦list(itertools.islice(~walk($s, 9), 3))[1]»
 for ~t in ~walk($s, 2):
     ~v = ~v + 0.2 * ~t
     «¦if ~v > $t:

@@ -10,8 +10,8 @@ import oracle
 import pytest
 
 from autograd_frontend import ops
+from autograd_frontend.running import run
 from autograd_frontend.tape import Scalar, owner_of
-from autograd_frontend.trace import run
 
 CASES = blocks.cases()
 

@@ -345,7 +345,8 @@ def settle_value(x: Any) -> Any:
 
 def build(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name_of: Callable[[int], str]) -> Graph:
     """The graph of `fn` for arguments like these."""
-    from ..trace import calm, check_source, definition, failed, resume
+    from ..running import calm, definition, failed, resume
+    from ..trace import check_source
 
     check_source(fn)
     t, inside = Building(), Inside()
