@@ -166,7 +166,10 @@ for _name, _plain in vars(PLAIN).items():
 def entrywise(rule: Callable[..., Any], ops: Any, g: Any, *saved: Any) -> Any:
     """A rule on arrays of floats, with the bits that it gives floats one by one."""
     bad = np.zeros(g.size, bool)
-    d = bare(rule(ENTRYWISE, Numbers(g, bad), *[Numbers(x, bad) if type(x) is ndarray else x for x in saved]))
+    try:
+        d = bare(rule(ENTRYWISE, Numbers(g, bad), *[Numbers(x, bad) if type(x) is ndarray else x for x in saved]))
+    except (ArithmeticError, ValueError):  # of numbers that are the same for all
+        return rule(PLAIN, g, *saved)
     return np.where(bad, rule(PLAIN, g, *saved), d) if bad.any() else d
 
 

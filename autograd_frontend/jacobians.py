@@ -12,7 +12,7 @@ import numpy as np
 
 from .forward import Forward, tangent
 from .memory import Gather, gather_back
-from .recording import ACTIVE, is_complex, value
+from .recording import ACTIVE, is_complex
 from .running import Recording, calm, resume, run
 from .seeds import checked
 from .tape import Node, Pair, Ref, Scalar, Tape, add_to, pass_on
@@ -27,8 +27,8 @@ def jvp(f: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
     """`value, tangent = jvp(f, args, tangents)`: the value of `f(*args)` and its derivative along `tangents`.
 
     `tangents` has one entry for each argument, in its structure, shapes and types; None where an argument does not
-    move (or is plain data). The tangent has the structure of the value, with None in place of plain data. Raises
-    ValueError or TypeError where they do not fit, RecordError for what cannot be recorded faithfully.
+    move (or is plain data). The tangent has the structure of the value: zero for constants, None in place of plain data.
+    Raises ValueError or TypeError where they do not fit, RecordError for what cannot be recorded faithfully.
     """
     args, tangents = sequence("args", args), sequence("tangents", tangents)
     if len(args) != len(tangents):
@@ -105,7 +105,12 @@ def move_part(part: Any, t: Any, where: str) -> None:
 
 def outgoing(place: Any, x: Any) -> Any:
     """The tangents of a result, in its structure."""
-    return mapped(place, x, lambda p, v: typed(tangent(p.n), v))
+    return mapped(place, x, lambda p, v: typed(tangent(p.n), v), still_one)
+
+
+def still_one(v: Any) -> Any:
+    """The tangent of a constant."""
+    return typed(None, v)
 
 
 def typed(t: Any, v: Any) -> Any:
@@ -347,16 +352,6 @@ def hvp(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(plain(f))
     def product(x: Any, v: Any, *args: Any) -> Any:
-        g, t = jvp(gradient, (x, *args), (v, *[None for _ in args]))
-        return at_rest(g, t)
+        return jvp(gradient, (x, *args), (v, *[None for _ in args]))[1]
 
     return product
-
-
-def at_rest(x: Any, t: Any) -> Any:
-    """The tangent of a gradient, zero where it is constant."""
-    if t is None:
-        return constants(value(x), lambda v: typed(None, v))
-    if isinstance(t, (list, tuple)):
-        return like(t, [at_rest(a, b) for a, b in zip(x, t, strict=True)])
-    return {k: at_rest(x[k], e) for k, e in t.items()} if type(t) is dict else t

@@ -32,53 +32,43 @@ class Part:
     def __init__(self, size: int, parent: Part | None = None, positions: Any = None) -> None:
         self.size, self.parent, self.positions = size, parent, positions
 
-    def within(self, other: Part) -> Any:
-        """The positions of these entries in a part that they are in; None where they are not."""
-        positions, part = None, self
-        while part is not other:
-            if part.parent is None:
-                return None
-            positions = part.positions if positions is None else part.positions[positions]
-            part = part.parent
-        return positions
-
     def entries(self) -> Any:
         """The positions among all entries."""
-        top = self
-        while top.parent is not None:
-            top = top.parent
-        return np.arange(self.size) if top is self else self.within(top)
+        positions, part = None, self
+        while part.parent is not None:
+            positions = part.positions if positions is None else part.positions[positions]
+            part = part.parent
+        return np.arange(self.size) if positions is None else positions
 
     def subset(self, positions: Any) -> Part:
         return Part(len(positions), self, positions)
 
 
 class Lanes:
-    """A number for each entry of a part. `v`: an array of them, recorded or not; `kind`: their type."""
+    """A number for each entry of a part. `known`: arrays of them, recorded or not, for this part and parts of it; `kind`:
+    their type."""
 
-    __slots__ = ("run", "part", "v", "kind", "last")
+    __slots__ = ("run", "kind", "known")
     __class__ = property(lambda self: self.kind)  # isinstance sees the numbers' type
 
     run: Any
-    part: Part
-    v: Any
     kind: Any
-    last: tuple[Part, Any]
+    known: dict[Part, Any]
 
     def now(self) -> Any:
-        """The array for the part that is being run."""
-        part = self.run.part
-        seen, v = self.last
-        if seen is not part:
-            positions = part.within(seen)
-            if positions is None:
-                v = self.v
-                positions = part.within(self.part)
-                if self.part is not part and positions is None:
-                    self.run.give_up("a value of other entries")
-            if positions is not None:
-                v = of(picked)(v, positions)
-            self.last = part, v
+        """The array for the part that is being run, narrowed step by step: so cotangents are added up, for each entry,
+        in the order in which they are for one."""
+        part, positions = self.run.part, None
+        known = self.known
+        v = known.get(part)
+        while v is None:
+            if part.parent is None:
+                self.run.give_up("a value of other entries")
+            positions = part.positions if positions is None else part.positions[positions]
+            part = part.parent
+            v = known.get(part)
+        if positions is not None:
+            v = known[self.run.part] = of(picked)(v, positions)
         return v
 
     def first(self) -> Any:
@@ -95,7 +85,7 @@ class Lanes:
 
 def lanes(run: Any, v: Any, kind: Any) -> Lanes:
     x = Lanes()
-    x.run, x.part, x.v, x.kind, x.last = run, run.part, v, kind, (run.part, v)
+    x.run, x.kind, x.known = run, kind, {run.part: v}
     return x
 
 

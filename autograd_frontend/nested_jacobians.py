@@ -8,7 +8,7 @@ import numpy as np
 
 from .callables import of
 from .eager import EAGER
-from .jacobians import entries, mapped, refs_of, unit
+from .jacobians import entries, mapped, refs_of, still_one, unit
 from .nested import Nested, leaves_of
 from .nested_results import fitting, value_of
 from .recording import is_complex, settle, site, value
@@ -29,7 +29,7 @@ def push_inside(nested: Nested, tangents: list[Any]) -> tuple[Any, Any]:
     place, x, results = results_of(nested)
     moved = [pair for (k, part), t in zip(nested.parts, tangents, strict=True) for pair in along(part, t, str(k))]
     if not results:
-        return nested.value, mapped(place, x, lambda ref, v: None)
+        return nested.value, mapped(place, x, lambda ref, v: None, still_one)
 
     def pull(cotangents: Any) -> list[Any]:
         sweep = nested.swept([(ref, c) for (ref, _), c in zip(results, cotangents, strict=True)])
@@ -41,7 +41,7 @@ def push_inside(nested: Nested, tangents: list[Any]) -> tuple[Any, Any]:
     pulled = [(settle(g), t) for g, (_, t) in zip(transpose.value, moved, strict=True)]
     sweep = transpose.swept([(g, t) for g, t in pulled if isinstance(g, Ref)])
     found = {id(ref): leaf.gradient(sweep) for (ref, _), leaf in zip(results, transpose.leaves, strict=True)}
-    return nested.value, mapped(place, x, lambda ref, v: found[id(ref)])
+    return nested.value, mapped(place, x, lambda ref, v: found[id(ref)], still_one)
 
 
 def along(part: Any, t: Any, where: str) -> list[tuple[Any, Any]]:

@@ -144,8 +144,8 @@ def test_types_of_tangents():
     assert t == Fraction(2, 3) and type(t) is Fraction
     value, t = jvp(lambda x: (x, 5, "text", x > 0), (2.0,), (1.0,))
     assert t == (1.0, None, None, None)
-    value, t = jvp(lambda x: X, (2.0,), (1.0,))
-    assert t is None
+    value, t = jvp(lambda x: (X, 3.0, x), (2.0,), (1.0,))
+    assert np.array_equal(t[0], np.zeros(3)) and t[1:] == (0.0, 1.0)
 
 
 def test_tangents_handed_out_are_fresh():

@@ -352,15 +352,15 @@ def test_memory_does_not_grow(program: Program) -> None:
     tracemalloc.start()
     try:
         marks = []
-        for count in (10, 120, 120):
+        for count in (10, 120, 120, 120):
             rounds(count)
             marks.append(held())
     finally:
         tracemalloc.stop()
     # A leak grows in every window; a cache or a table that is enlarged once does not.
-    objects, size = (min(b - a, c - b) for a, b, c in zip(*marks))
+    objects, size = (min(b - a for a, b in zip(series, series[1:])) for series in zip(*marks))
     assert objects < 40, f"{objects} more objects after 120 recordings"
-    assert size < 4_000, f"{size} more bytes after 120 recordings"
+    assert size < 6_000, f"{size} more bytes after 120 recordings"
 
 
 def test_few_draws_are_unusable() -> None:

@@ -59,6 +59,27 @@ def test_an_error_that_is_caught_parts_the_entries():
     check(lambda x: floats(x, 1.0), X)
 
 
+def twice_parted(x):
+    v = (x + x if x * x > x else -x) / (1 + (x + x) ** 2)
+    for _ in range(1 + (v > 0.1)):
+        v = v + x * 0.1
+    return v + x
+
+
+def test_cotangents_are_added_up_in_the_order_of_one_entry():
+    check(twice_parted, np.random.default_rng(3).standard_normal(1000) * 2)
+
+
+def test_rules_that_raise_for_floats():
+    check(lambda x: 0**x, np.arange(20.0))
+    check(lambda x: x**0.5, np.arange(20.0))
+    check(lambda x: float(x) ** 3, np.linspace(-1, 1, 21))
+
+
+def test_results_of_rank_zero():
+    check(lambda x: np.where(x > 0, x, -x), X, lifted=False)
+
+
 def test_recursion():
     check(lambda x: halve(x, int(abs(x))), X)
 
