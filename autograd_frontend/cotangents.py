@@ -17,7 +17,7 @@ COMPLEX128 = np.dtype(complex)
 def repeats(key: Any) -> bool:
     """Whether a write through `key` may hit an entry twice."""
     for p in key if type(key) is tuple else (key,):
-        if type(p) is list or (type(p) is ndarray and p.dtype != bool and p.size > 1):
+        if type(p) is list or (isinstance(p, ndarray) and p.dtype != bool and p.size > 1):
             return True
     return False
 

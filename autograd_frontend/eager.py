@@ -296,11 +296,38 @@ def iterate(x: Any) -> Any:
         return x
     if kind is Scalar:
         return x.v  # which cannot be iterated over, and says so
-    if kind is np.flatiter and lifted(x.base) is not x.base:
-        return of(np.ravel)(x.base)
+    if kind is np.flatiter:
+        if lifted(x.base) is not x.base:
+            return of(np.ravel)(x.base)
+        return following(x.base.reshape(-1)) if x.base.flags.c_contiguous and not x.index else x
     if kind is memoryview:
         guarded(x)
-    return settle(x) if kind is ndarray else steps(x)
+    return following(settle(x)) if kind is ndarray else steps(x)
+
+
+def following(x: Any) -> Any:
+    """An array as a loop sees it: entries of a plain one may become recorded while the loop is running."""
+    return Entries(x) if ACTIVE and type(x) is ndarray and x.ndim == 1 and x.dtype.kind in "fc" else x
+
+
+class Entries:
+    """The entries of a plain array of rank 1."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: ndarray) -> None:
+        self.x = x
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, i: Any) -> Any:
+        return getitem(self.x, i, site())
+
+    def __iter__(self) -> Any:
+        x = self.x
+        for i in range(len(x)):
+            yield getitem(x, i, site()) if len(ACTIVE) != 1 or ACTIVE[0].adopted else x[i]
 
 
 def guarded(x: memoryview) -> None:

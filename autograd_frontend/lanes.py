@@ -45,8 +45,8 @@ class Part:
 
 
 class Lanes:
-    """A number for each entry of a part. `known`: arrays of them, recorded or not, for this part and parts of it; `kind`:
-    their type."""
+    """A number for each entry of a part. `kind`: their type; `known`: arrays of them, recorded or not, for this part
+    and parts of it."""
 
     __slots__ = ("run", "kind", "known")
     __class__ = property(lambda self: self.kind)  # isinstance sees the numbers' type

@@ -9,7 +9,6 @@ import math
 import operator
 import sys
 import types
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,13 +21,13 @@ from .lifted import Lifted
 from .ops.block import OPERATIONS, Operation, find
 from .outside import effects, reachable
 from .recording import HERE, value
-from .tape import Ref
+from .tape import Ref, Scalar, Tensor
 
 ndarray = np.ndarray
 OVER = frozenset({
-    list, tuple, set, frozenset, dict, zip, enumerate, map, filter, reversed, sorted, any, all, functools.reduce,
-    itertools.accumulate, itertools.starmap, itertools.chain, itertools.islice, itertools.product, itertools.repeat,
-    itertools.pairwise, itertools.takewhile, itertools.dropwhile,
+    list, tuple, set, frozenset, dict, zip, enumerate, map, filter, reversed, sorted, any, all, max, min,
+    functools.reduce, itertools.accumulate, itertools.starmap, itertools.chain, itertools.islice, itertools.product,
+    itertools.repeat, itertools.pairwise, itertools.takewhile, itertools.dropwhile,
 })  # fmt: skip
 PURE = frozenset({
     len, issubclass, callable, range, slice, type(None), math.factorial, math.comb, math.perm, math.gcd,
@@ -52,6 +51,9 @@ numpy.logical_and numpy.logical_or numpy.logical_not numpy.logical_xor numpy.isp
 math.isnan math.isinf math.isfinite math.isclose operator.floordiv operator.lt operator.le operator.gt operator.ge
 operator.eq operator.ne operator.not_ operator.truth"""
 EFFECTS = ("numpy.random.", "numpy.ndarray.", "numpy.put", "numpy.copyto", "numpy.place", "numpy.fill")
+
+
+NUMBERS = frozenset({Lanes, Scalar, Tensor})
 
 
 @functools.cache
@@ -212,7 +214,7 @@ class Calls(Lifted):
         def call(*args: Any, **kwargs: Any) -> Any:
             self.alive()
             for x in args:
-                if hasattr(type(x), "__iter__") and type(x) is not Lanes and not isinstance(x, type):
+                if hasattr(type(x), "__iter__") and type(x) not in NUMBERS and not isinstance(x, type):
                     self.iter(x)
             return f(*[self.ready(x) for x in args], **{k: self.ready(x) for k, x in kwargs.items()})
 
@@ -223,11 +225,9 @@ class Calls(Lifted):
     def to_float(self, x: Any = 0.0) -> Any:
         if type(x) is not Lanes:
             return TABLE[float](x)
-        return x if x.kind is float else self.event(float, lambda: self.as_floats(x))
-
-    def as_floats(self, x: Lanes) -> Lanes:
-        v = x.now()
-        return lanes(self, v if v.dtype == np.float64 else METHODS["astype"](v, float), float)
+        if x.kind is float:
+            return x
+        return self.event(float, lambda: lanes(self, METHODS["astype"](x.now(), float), float))
 
     def to_int(self, x: Any = 0, *base: Any) -> Any:
         return self.rounding(int, x) if type(x) is Lanes else TABLE[int](x, *base)
@@ -268,31 +268,6 @@ class Calls(Lifted):
             self.give_up("sum, which compensates")
         return functools.reduce(self.add, items, start)  # type: ignore[attr-defined]
 
-    def largest(self, *args: Any, **kwargs: Any) -> Any:
-        return self.extreme(max, self.gt, args, kwargs)  # type: ignore[attr-defined]
-
-    def smallest(self, *args: Any, **kwargs: Any) -> Any:
-        return self.extreme(min, self.lt, args, kwargs)  # type: ignore[attr-defined]
-
-    def extreme(self, call: Any, better: Callable[[Any, Any], Any], args: Any, kwargs: Any) -> Any:
-        items = list(self.iter(args[0])) if len(args) == 1 else list(args)
-        if kwargs or not items or not has_lanes(items):
-            return self.iterating(call)(items, **kwargs)
-        best, *rest = items
-        for x in rest:
-            best = self.selected(better(x, best), x, best)
-        return best
-
-    def selected(self, condition: Any, x: Any, y: Any) -> Any:
-        """`x if condition else y`, without parting the entries where they are numbers of one type."""
-        if type(condition) is not Lanes or self.kind(x) is not self.kind(y):
-            return x if self.truth(condition) else y
-        return self.event(np.where, lambda: self.choice(condition, x, y))
-
-    def choice(self, condition: Any, x: Any, y: Any) -> Any:
-        a, b = (e.now() if type(e) is Lanes else e for e in (x, y))
-        return lanes(self, TABLE[np.where](value(condition.now()), a, b), self.kind(x))
-
     def kind_of(self, x: Any, *rest: Any) -> Any:
         return x.kind if type(x) is Lanes else TABLE[type](x, *rest)
 
@@ -305,7 +280,7 @@ class Calls(Lifted):
 
 NAMED: dict[Any, Any] = {
     float: Calls.to_float, int: Calls.to_int, bool: Calls.to_bool, round: Calls.rounded, pow: Calls.power,
-    divmod: Calls.div_mod, sum: Calls.total, max: Calls.largest, min: Calls.smallest, builtins.type: Calls.kind_of,
+    divmod: Calls.div_mod, sum: Calls.total, builtins.type: Calls.kind_of,
     range: Calls.steps, isinstance: lambda self, x, kinds: isinstance(x, kinds),
     abs: Calls.abs_, operator.abs: Calls.abs_,
     math.floor: lambda self, x: self.rounding(math.floor, x), math.ceil: lambda self, x: self.rounding(math.ceil, x),

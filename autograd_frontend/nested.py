@@ -24,7 +24,7 @@ from .memory import Gather
 from .nested_results import places_of, recorded_seed, value_of
 from .ops.block import LIKE, RESULT, Operation
 from .ops.plain import FLOATS, PLAIN
-from .recording import ACTIVE, depends, mine, recordable, refuse, settle, site, value, whole
+from .recording import ACTIVE, BUILDING, builder_of, depends, mine, recordable, refuse, settle, site, value, whole
 from .seeds import ones, seed
 from .stores import Scatter, Store
 from .tape import Deep, Inside, Node, Pair, Ref, Scalar, Tape, Tensor, View, node, tensor
@@ -162,7 +162,10 @@ def alias(x: Any, t: Tape) -> Any:
     t.append(n)
     if t.dual and edges:
         t.done(Sum(n, v, [place]))  # type: ignore[attr-defined]
-    return tensor(v.copy(order="K") if type(v) is ndarray else v, n, t)
+    r = tensor(v.copy(order="K") if type(v) is ndarray else v, n, t)
+    if t.graph is not None:
+        t.graph.alias(x, r)
+    return r
 
 
 def differentiable(v: Any) -> bool:
@@ -333,7 +336,7 @@ class Sweep:
             EAGER.iadd(self.mirror(place), d, site())
         else:
             g = self.values.get(id(place))
-            if g is None and type(v := value(d)) in FLOATING and v == 0:
+            if g is None and type(v := value(d)) in FLOATING and (v == 0 or builder_in(d) is not None):
                 g = 0.0  # as the cotangents of floats begin: the sum of 0.0 and -0.0 is 0.0
             self.values[id(place)] = d if g is None else EAGER.add(g, d, site())
 
@@ -362,6 +365,9 @@ class Sweep:
             if type(place) is Scalar or id(root_of(place)) not in self.inside:
                 continue
             d = applied(rule, FLOATS if type(n) is Deep and n.floats else PLAIN, g, refs)
+            if (builder := builder_in((d, g))) is not None:  # it has to look when it runs
+                self.add(place, builder.fitted(d, g, fit))
+                continue
             self.add(place, fit_to(watched(d, g) if n.op != "input" else d, g, fit))
 
     def store(self, n: Store) -> None:
@@ -385,6 +391,11 @@ class Sweep:
             of(np.add.at)(m, n.key, g)
         else:
             EAGER.store(EAGER.add(EAGER.getitem(m, n.key, site()), g, site()), m, n.key, site())
+
+
+def builder_in(x: Any) -> Any:
+    """What builds a graph that `x` is part of."""
+    return builder_of(x) if BUILDING else None
 
 
 def copied(g: Any) -> Any:
@@ -417,4 +428,6 @@ def watched(d: Any, g: Any) -> Any:
 
 def fit_to(d: Any, g: Any, fit: Any) -> Any:
     """`d` summed to the operand's shape, in its dtype."""
+    if (builder := builder_in((d, g))) is not None:
+        return builder.fitted(d, g, fit)
     return d if fit is None or fit is True else of(fitted)(d, g, (fit[0], fit[1], False))

@@ -11,6 +11,7 @@ import inspect
 import itertools
 import math
 import operator
+import sys
 import types
 from collections.abc import Callable
 from decimal import Decimal
@@ -20,13 +21,13 @@ from typing import Any
 import numpy as np
 
 from . import protocols
-from .eager import EAGER, foreign, iterate, truth
+from .eager import EAGER, following, foreign, iterate, truth
 from .general import NO_OUT
 from .objects import overloaded
 from .ops import reductions
 from .ops.block import OPERATIONS
 from .recording import (
-    BUILDING, builder_of, depends, emit, handle, is_complex, mine, recordable, refuse, refuse_value, settle, site,
+    BUILDING, HERE, builder_of, depends, emit, handle, is_complex, mine, recordable, refuse, refuse_value, settle, site,
     tape_of, value,
 )  # fmt: skip
 from .stores import before_plain_write
@@ -55,6 +56,8 @@ OVER: tuple[Any, ...] = (
     itertools.combinations_with_replacement, itertools.filterfalse, itertools.chain.from_iterable,
     collections.deque, collections.Counter,
 )  # fmt: skip
+
+LAZY: tuple[Any, ...] = (iter, zip, enumerate, map, filter, reversed, itertools.chain.from_iterable)  # one at a time
 
 # Results that have no derivative: shapes, orders, decisions, roundings.
 DATA = """
@@ -86,12 +89,13 @@ def iterating(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function that runs over its arguments: arrays that hold recorded values and functions are replaced."""
     from .callables import of
 
+    lazy = f in LAZY or getattr(f, "__module__", "") == "itertools"
     makes = not isinstance(f, types.FunctionType)  # what is written in Python may ask a class what it is
 
     def ready(x: Any) -> Any:
         kind = type(x)
         if kind is ndarray:
-            return settle(x)
+            return following(settle(x)) if lazy else settle(x)
         if kind is np.flatiter:
             return iterate(x)
         return of(x) if kind in FUNCTIONS or (makes and isinstance(x, type)) else x
@@ -217,7 +221,10 @@ def kind_of(x: Any, *rest: Any) -> Any:
 def to_float(x: Any = 0.0, /) -> Any:
     """`float(x)` keeps the recording."""
     x = settle(x)
-    refuse_value(x, "float()", "Leave it out, or write x.item().")
+    if BUILDING and (builder := builder_of(x)) is not None:
+        if not sys._getframe(1).f_code.co_filename.startswith(HERE):  # it is the user's, not a rule's
+            raise builder.refused("float()", "Leave it out, or write x.item().")
+        return builder.numbers(float, (x,), 1.0)
     if not isinstance(x, Ref):
         method = getattr(type(x), "__float__", None)
         if hasattr(method, "__code__") and not isinstance(x, (Fraction, Decimal)):
@@ -268,11 +275,17 @@ def total(items: Any, /, start: Any = 0) -> Any:
         t = tape_of(recorded)
         assert t is not None
         if t.graph is not None:
-            return t.graph.numbers(sum, (items, start), sum([value(x) for x in items], value(start)))
+            return t.graph.numbers(sum, (items, start), *summed(items, start, recorded, t))
         v = sum([value(x) for x in items], value(start))
         edges: list[Any] = [[x.n if type(x) is Tensor else x, one, None, []] for x in recorded]
         return handle("sum", v, edges, site(), t) if recordable(v) else v
     return functools.reduce(EAGER.add, items, start)
+
+
+def summed(items: Any, start: Any, recorded: Any, t: Any) -> tuple[Any, Callable[[], Any]]:
+    """The sum of stand-ins, and what records it."""
+    v = sum([value(x) for x in items], value(start))
+    return v, lambda: handle("sum", v, [[x.n, one, None, []] for x in recorded], site(), t)
 
 
 def one(ops: Any, g: Any) -> Any:

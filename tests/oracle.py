@@ -129,6 +129,8 @@ def directional(function: Function, args: Sequence[Any], direction: Any, weights
             return np.nan
         if [np.shape(leaf) for leaf in flatten(value)] != expected:
             return np.nan
+        if entries(value).size != entries(weights).size:  # a plain Fraction in place of a float
+            return np.nan
         return dot(weights, value)
 
     with np.errstate(all="ignore"):

@@ -17,7 +17,7 @@ from ..leftovers import codes
 from ..recording import depends, refuse, settle
 from ..tape import Ref, owner_of
 from ..trees import entries_of, holds_recorded, like, rebuilt
-from .nodes import Link, Node, Spec
+from .nodes import Ignored, Link, Node, Spec
 from .shapes import blank
 
 ndarray = np.ndarray
@@ -54,6 +54,8 @@ class Arguments:
     def enter(self, x: Any, name: str) -> tuple[Any, Any]:
         """An argument as the program gets it, and its form."""
         kind = type(x)
+        if kind is Ignored:
+            return x, x
         if kind is Spec:
             dtype = "float" if x.dtype is float else str(x.dtype)
             type_ = "number" if x.dtype is float else "array" if x.shape or np.dtype(dtype).kind not in "f" else "scalar"
@@ -194,6 +196,8 @@ def collect(graph: Any, form: Any, x: Any, where: str, found: dict[int, Any]) ->
     """Match an argument with its form."""
     if type(form) is Link:
         found[form.number] = fitting(graph.nodes[form.number], x, where)
+    elif type(form) is Ignored:
+        return
     elif type(form) is Fields:
         if type(x) is not form.kind:
             raise TypeError(f"{where} is a {type(x).__name__}, expected a {form.kind.__name__}")

@@ -13,17 +13,20 @@ from .. import handles
 from ..callables import of
 from ..errors import RecordError
 from ..leftovers import tidy
-from ..recording import ACTIVE, BUILDING, depends, lifted, refuse, settle, site
+from ..recording import ACTIVE, BUILDING, HERE, builder_of, depends, lifted, line, refuse, settle, site
 from ..rewrite import place_of
 from ..tape import Inside, Ref, Scalar, Tape, Tensor, View, node, owner_of, tensor
 from . import calls
 from .arguments import Arguments, Borrowed
 from .nodes import Graph, Link, Node
-from .shapes import assignable, described
+from .shapes import assignable, blank, described
 
 ndarray = np.ndarray
 LITERALS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), np.generic, np.dtype, Fraction, Decimal,
             range)  # fmt: skip
+
+
+REMEDY = "Write it with operations whose derivative a graph can hold, or use graph.vjp."
 
 
 class Building(Tape):
@@ -74,9 +77,14 @@ class Builder:
         n = Node(len(self.nodes), kind, operation, target, args, kwargs, type_, shape, dtype, False, payload, None)
         n.function = function
         n.data = self.is_data(n) if data is None else data
-        n.place = place_of(s) if s else None
+        n.place = self.place(s) if s else None
         self.nodes.append(n)
         return n
+
+    def place(self, s: Any) -> Any:
+        """The line of the user's, also of what a rule of this package does there."""
+        place = place_of(s)
+        return place_of(line()) if place.filename.startswith(HERE) else place
 
     def is_data(self, n: Node) -> bool:
         """Whether no derivative goes through a node."""
@@ -94,7 +102,13 @@ class Builder:
             parts = [self.value(e, self.add("part", "part", "", (Link(n.number), i), {}, e)) for i, e in enumerate(v)]
             return type(v)(*parts) if hasattr(v, "_fields") else tuple(parts)
         self.t.quiet = True
+        if self.t.deep and not n.data and not self.constant_inside(n):
+            raise refuse(f"{n.operation} is used in a function whose derivative is a graph", REMEDY)
         return self.named(tensor(v, node(n.operation, [], 0), self.t), n)
+
+    def constant_inside(self, n: Node) -> bool:
+        """Whether a node inside a derivative depends on nothing that the derivative is taken for."""
+        return n.kind in ("input", "memory")
 
     def named(self, x: Any, n: Node) -> Any:
         """Say that the handle `x` is this node."""
@@ -183,6 +197,8 @@ class Builder:
         s = s or site()
         self.writable(target, args, kwargs)
         given, named = self.stand_in(args), self.stand_in(kwargs)
+        if op.bind is not None and not op.data and self.shapes_only(op, args, kwargs):
+            return call(*given, **named)
         with np.errstate(all="ignore"):
             if target.kind == "operator":
                 v = calls.of_operator(target.name, given)
@@ -195,6 +211,14 @@ class Builder:
 
             return recorded(self, op, call, args, kwargs, v, target, s)
         return self.value(v, self.node(target, op.name, call, args, kwargs, v, s))
+
+    def shapes_only(self, op: Any, args: Any, kwargs: Any) -> bool:
+        """Whether a call looks at shapes of what depends on an input only: `np.full_like(x, 0.5)`."""
+        try:
+            operands, attributes = op.bind(*args, **kwargs)
+        except Exception:  # it is looked at again, with stand-ins
+            return False
+        return builder_of([*operands, *attributes.values()]) is None and kwargs.get("out") is None
 
     def node(self, target: Any, name: str, call: Any, args: Any, kwargs: Any, v: Any, s: Any) -> Node:
         kind = target.kind
@@ -254,9 +278,10 @@ class Builder:
         n.data = True
         return self.value(v, n)
 
-    def numbers(self, call: Any, args: Any, v: Any) -> Any:
-        """A builtin of numbers (`sum`, `round`)."""
-        return self.value(v, self.node(calls.target_of(call), call.__name__, call, args, {}, v, site()))
+    def numbers(self, call: Any, args: Any, v: Any, made: Any = None) -> Any:
+        """A builtin of numbers (`sum`, `float`); `made` records it, where a derivative is taken inside."""
+        n = self.node(calls.target_of(call), call.__name__, call, args, {}, v, site())
+        return self.named(made(), n) if made and self.t.deep else self.value(v, n)
 
     # Memory
 
@@ -329,6 +354,46 @@ class Builder:
         if kind is dict:
             return {k: self.stand_in(e) for k, e in x.items()}
         return x
+
+    # Derivatives inside
+
+    def alias(self, x: Any, r: Any) -> None:
+        """The argument `r` of an inner function is `x`, in memory of its own."""
+        if type(r.v) is ndarray:
+            args = (self.form(x),)
+            self.named(r, self.add("call", "copy", "numpy.copy", args, {}, r.v, False))
+        elif isinstance(x, Ref):
+            self.places[id(r.n)] = (r.n, self.number(x))
+        else:
+            self.named(r, self.add("call", "item", "autograd_frontend.graph.helpers.number", (x,), {}, r.v, False))
+
+    def helper(self, name: str, args: Any) -> Any:
+        """A step of a derivative that looks at values when it runs (graph/helpers.py)."""
+        path = f"autograd_frontend.graph.helpers.{name}"
+        v = calls.helped(path, self.stand_in(args), {})
+        return self.value(v, self.add("call", name, path, self.form(args), {}, v, None, None, site()))
+
+    def fitted(self, d: Any, g: Any, fit: Any) -> Any:
+        """The cotangent `d` of an operand in its shape and dtype, with exact zeros where `g` has them."""
+        if fit is None:
+            return d
+        if fit is True:
+            return self.helper("strong_zero", (d, g))
+        shape, dtype, strict = fit
+        v = self.stand_in(d)
+        same = described(v)[1:] == (shape, str(dtype)) or (shape is None and type(v) is float)
+        if same:
+            return self.helper("strong_zero", (d, g)) if strict else d
+        return self.helper("fitted", (d, g, shape, None if dtype is None else str(dtype), strict))
+
+    def bilinear(self, f: Any, g: Any, x: Any) -> Any:
+        """`ops.bilinear(f, g, x)`: `f` is a graph of its own, which is run again where there are infinities."""
+        given = [calls.spec_of(self.stand_in(e)) for e in (g, x)]
+        inner = build(f, tuple(given), {}, lambda i: "gx"[i])
+        last = inner.nodes[inner.result.number]
+        v = blank(last.type, last.shape, last.dtype)
+        form = (self.form(g), self.form(x))
+        return self.value(v, self.add("bilinear", "bilinear", "", form, {}, v, None, inner, site()))
 
     def refused(self, what: str, remedy: str) -> RecordError:
         """What needs a value that a graph does not have."""

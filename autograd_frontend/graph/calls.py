@@ -13,7 +13,8 @@ import numpy as np
 
 from .. import callables, python
 from ..ops.block import OPERATIONS, Like, Operation, find, like
-from ..recording import refuse, value
+from ..ops import linalg, plain
+from ..recording import BUILDING, builder_of, refuse, value
 from .shapes import assignable, blank, by_broadcasting, by_rule, described, of_like
 
 ndarray = np.ndarray
@@ -37,7 +38,7 @@ ANSWERS = set("allclose array_equal isclose isnan isinf isfinite is_integer".spl
 ENTRYWISE = set("fix round around isposinf isneginf isclose".split())
 WRITERS = ("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis")
 EXTRA = {
-    "builtins.sum": sum, "builtins.round": round, "builtins.pow": pow, "numpy.add.at": np.add.at,
+    "builtins.sum": sum, "builtins.float": float, "builtins.round": round, "builtins.pow": pow, "numpy.add.at": np.add.at,
     "numpy.subtract.at": np.subtract.at, **{f"numpy.{name}": getattr(np, name) for name in WRITERS},
 }  # fmt: skip
 PATHS: dict[str, Any] = {}  # path of a callable -> its operation, or None
@@ -63,10 +64,37 @@ def fill() -> None:
         for path in python.DATA.split():
             PATHS.setdefault(path, None)
         PATHS.update(dict.fromkeys(EXTRA))
+        PATHS.update({f"autograd_frontend.graph.helpers.{name}": None for name in HELPERS})
+        install()
     for path in PATHS:
         f = EXTRA.get(path) or find(path)
         if f is not None:
             NAMES.setdefault(f, path)
+
+
+def install() -> None:
+    """The functions of rules that choose by a value are nodes while a graph is built."""
+    for cls, names in ((plain.Plain, ("times", "where", "bilinear")), (plain.Floats, ("where", *HELPERS[-3:]))):
+        for name in names:
+            f = getattr(cls, name)
+            callables.TABLE[f] = choosing(f, name)
+    callables.TABLE[linalg.multiple] = choosing(linalg.multiple, "times", 1)
+
+
+def choosing(f: Any, name: str, first: int = 0) -> Callable[..., Any]:
+    """What a rule calls in place of `f`; so many arguments are not handed on."""
+    program = callables.function(f)
+
+    def call(*args: Any) -> Any:
+        if BUILDING and (builder := builder_of(args)) is not None:
+            if name == "bilinear":
+                return builder.bilinear(*args)
+            if name != "where" or not np.ndim(value(args[0])):
+                return builder.helper(name, args[first:])
+        return program(*args)
+
+    call.__name__ = name
+    return call
 
 
 def target_of(call: Any) -> Target:
@@ -141,20 +169,21 @@ def given_by(op: Operation, call: Any, args: Any, kwargs: Any) -> Any:
         return several(op, call, operands, attributes, args, kwargs)
     if op.elementwise:
         return of_entries(op, call, operands, args, kwargs)
-    return exact(by_rule(op, operands, attributes), op, call)
+    return exact(by_rule(op, operands, attributes), op, call, args, kwargs)
 
 
-def exact(v: Any, op: Operation, call: Any) -> Any:
+def exact(v: Any, op: Operation, call: Any, args: Any, kwargs: Any) -> Any:
     """Rank 0 comes as an array, as NumPy's scalar or as a number of Python's."""
     module = getattr(call, "__module__", None) or ""
-    if op.name == "norm" and not np.ndim(v):
-        return 1.0  # SciPy's
+    if module.startswith("scipy") and op.name == "norm" and not np.ndim(v):  # some come from BLAS as Python's floats
+        small = [np.ones(tuple([min(n, 2) for n in x.shape]), x.dtype) if type(x) is ndarray else x for x in args]
+        return blank(*described(call(*small, **kwargs)))
     return v[()] if type(v) is ndarray and not v.ndim and module == "autograd_frontend.ops" else v
 
 
 def viewing(op: Operation, call: Any, args: Any, kwargs: Any) -> Any:
     """Moving memory costs nothing where it is a view; otherwise only its kind is looked at."""
-    return exact(call(*args, **kwargs), op, call)
+    return exact(call(*args, **kwargs), op, call, args, kwargs)
 
 
 def of_entries(op: Operation, call: Any, operands: Any, args: Any, kwargs: Any) -> Any:
@@ -268,9 +297,54 @@ def given_by_name(path: str, name: str, call: Any, args: Any, kwargs: Any) -> An
     if path == "builtins.sum":
         ones = [type(x)(1) if not isinstance(x, ndarray) else x for x in args[0]]
         return blank(*described(sum(ones, *args[1:])))
+    if path == "builtins.float":
+        return 1.0
     if path == "builtins.round":
         return by_broadcasting(round, args[:1], args[1:], kwargs)
     return given_by_data(name.rpartition(".")[2], call, args, kwargs)
+
+
+HELPERS = ("strong_zero", "fitted", "times", "where", "number", "both", "either", "invert")
+
+
+def helped(path: str, args: Any, kwargs: Any) -> Any:
+    """The stand-in of what a helper of derivatives gives."""
+    name = path.rpartition(".")[2]
+    if name not in HELPERS:
+        raise refuse(f"there is no helper {name}", "")
+    if name == "times":
+        return by_broadcasting(operator.mul, args)
+    if name == "fitted":
+        d, _, shape, dtype, _ = args
+        if shape is None:
+            return 1.0
+        if dtype is None:
+            return 1.0 if not hasattr(d, "dtype") else blank(*described(d))
+        return blank("array" if shape or type(d) is ndarray else "scalar", shape, dtype)
+    if name == "where":
+        return chosen(*args)
+    if name == "number":
+        return args[0]
+    if name in ("both", "either", "invert"):
+        return True
+    return blank(*described(args[0]))
+
+
+def chosen(condition: Any, x: Any, y: Any) -> Any:
+    """What `where` of a condition that is a number gives: one or the other, which have one type."""
+    if type(condition) is ndarray and condition.ndim:
+        return by_broadcasting(np.where, (condition, x, y))
+    other = y if type(x) is int else x
+    return blank(*described(other))
+
+
+def spec_of(v: Any) -> Any:
+    """What a graph inside another one is built for."""
+    from .nodes import Spec
+
+    if type(v) is ndarray and not v.ndim:
+        return v
+    return Spec(v.shape, v.dtype) if type(v) is ndarray else v
 
 
 def of_operator(name: str, args: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import GraphError, RecordError
 from . import calls
+from .arguments import fitting
 from .nodes import NUMBERS, TYPES, Graph, Link, Node, links, replaced
 from .shapes import assignable, blank, described
 
@@ -266,6 +267,20 @@ def check_attribute(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
     if n.target not in ("T", "mT", "real", "imag"):
         raise wrong(n, f"an unknown attribute {n.target!r}, expected T, mT, real or imag")
     return getattr(args[0], n.target)
+
+
+def check_bilinear(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
+    bare(n, 2)
+    if not isinstance(n.payload, Graph) or len(n.payload.args) != 2 or n.payload.kwargs:
+        raise wrong(n, "its payload is no graph of two arguments")
+    n.payload.check()
+    if type(n.payload.result) is not Link:
+        raise wrong(n, "its payload gives more than one result")
+    for form, x in zip(n.payload.args, args, strict=True):
+        if type(form) is Link:
+            fitting(n.payload.nodes[form.number], x, "an argument")
+    last = n.payload.nodes[n.payload.result.number]
+    return blank(last.type, last.shape, last.dtype)
 
 
 def check_part(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import ops
 from ..tape import owner_of
+from . import helpers
 from .arguments import Fields, fitting, leaves_of
 from .calls import IN_PLACE, OPERATORS, callable_at
 from .nodes import Graph, Link, Node, links
@@ -158,6 +159,10 @@ def lower_attribute(n: Node, w: Writer) -> None:
     w.put(f"{w.name(n.number)} = {w.form(n.args[0])}.{n.target}")
 
 
+def lower_bilinear(n: Node, w: Writer) -> None:
+    w.put(f"{w.name(n.number)} = {w.hold(helpers.bilinear, 'f')}({w.hold(n.payload.run)}, {w.arguments(n)})")
+
+
 def lower_part(n: Node, w: Writer) -> None:
     x, i = n.args
     w.put(f"{w.name(n.number)} = {w.form(x)}[{i}]")
@@ -301,10 +306,13 @@ def ordinary(graph: Graph) -> Callable[..., Any]:
     names = parameters(graph)
     for form, name in [*zip(graph.args, names, strict=True), *[(form, k) for k, form in graph.kwargs.items()]]:
         unpack(form, name, w)
-    drops = last_uses(graph)
     for n in graph.nodes[len(graph.inputs) :]:
-        lower(n, w)
-        del drops[0]
+        if n.kind != "view":
+            lower(n, w)
+        if n.kind == "memory":  # at once: later it may hold recorded values
+            for look in graph.nodes:
+                if look.kind == "view" and look.parents[0] == n.number:
+                    lower(look, w)
     w.put(f"return {w.form(graph.result)}")
     keywords = f", *, {', '.join(graph.kwargs)}" if graph.kwargs else ""
     text = "\n    ".join([f"def run({', '.join(names)}{keywords}):", *w.lines])

@@ -21,6 +21,13 @@ class Link(NamedTuple):
     number: int
 
 
+class Ignored(NamedTuple):
+    """An argument that may be anything: the cotangent of data."""
+
+
+IGNORED = Ignored()
+
+
 @dataclass(frozen=True)
 class Spec:
     """Shape and dtype of an argument that is not at hand; without `dtype` a Python float."""
@@ -192,6 +199,12 @@ class Graph:
         from .arguments import check_arguments
 
         check_arguments(self, args, kwargs)
+
+    def gradient(self) -> Graph:
+        """The graph of value and gradient: of the same arguments, and a cotangent of the value as the last one."""
+        from .gradient import gradient
+
+        return gradient(self)
 
     def to_python(self, gradient: bool = False) -> str:
         """The graph as NumPy source that runs by itself; with `gradient` that of value and gradient."""
