@@ -24,7 +24,20 @@ from .errors import RecordError
 from .general import any_operation, composition, data_operation, unseen_by_numpy, write_out
 from .ops.block import COMPOSED, OPERATIONS, Operation, find
 from .recording import (
-    ACTIVE, BUILDING, HARMLESS, HERE, builder_of, depends, emit, lifted, refuse, settle, site, tape_of, value,
+    ACTIVE,
+    BUILDING,
+    HARMLESS,
+    HERE,
+    builder_of,
+    depends,
+    emit,
+    lifted,
+    mine,
+    refuse,
+    settle,
+    site,
+    tape_of,
+    value,
 )  # fmt: skip
 from .stores import protect
 from .tape import Ref, Tensor
@@ -248,12 +261,28 @@ def guard(f: Any) -> Any:
             if depends(memory):
                 raise no_rule(f)
             protect(memory)
-        return f(*[value(x) for x in args], **kwargs)
+        given = [value(x) for x in args]
+        return watched(f, given, kwargs) if ACTIVE else f(*given, **kwargs)
 
     call.__name__ = name
     if name in UNSAFE and getattr(f, "__module__", "") == "builtins":
         raise refuse(f"{name}() looks at the function's own frame, which recording changes", "Write it without.")
     return call
+
+
+def watched(f: Any, args: Any, kwargs: Any) -> Any:
+    """A call of code that is not recorded. If it turned a recorded value into a number, that was refused; code in C may
+    have made another error of it, or none."""
+    tapes = mine()
+    for t in tapes:
+        t.refused = None
+    try:
+        return f(*args, **kwargs)
+    finally:
+        for t in tapes:
+            if t.refused is not None:
+                refused, t.refused = t.refused, None
+                raise refused from None
 
 
 def no_rule(f: Any) -> RecordError:
@@ -268,7 +297,7 @@ def no_rule(f: Any) -> RecordError:
         module = known[0] if known else "builtins"
     reason = f"{name} is given a recorded value, and there is no derivative rule for it"
     reason = reason if module == "builtins" else f"{module}.{reason}"
-    return refuse(reason, "Write it with functions that have one, or give it plain data.")
+    return refuse(reason, "Use functions that have one, give it plain data, or register a rule: help(primitive).")
 
 
 def late(f: Any) -> bool:

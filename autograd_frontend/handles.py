@@ -75,10 +75,11 @@ def iterate(self: Ref) -> Iterator[Any]:
 def to_array(self: Ref, *args: Any, **kwargs: Any) -> Any:
     if not self.t.live:
         return np.asarray(self.v)
-    raise refuse(
+    self.t.refused = refuse(
         "a recorded value is turned into a plain array by code that is not recorded",
         "Call NumPy functions in the recorded function itself.",
     )
+    raise self.t.refused
 
 
 def compared() -> bool:
@@ -105,10 +106,11 @@ INTEGER = "Keep it as an array of whole numbers, or make it plain data."
 def to_float(self: Ref) -> float:
     if not self.t.live or compared():
         return float(self.v)
-    raise refuse(
+    self.t.refused = refuse(
         "a recorded value is turned into a plain float by code that is not recorded",
         "Call float(), math or NumPy functions in the recorded function itself.",
     )
+    raise self.t.refused
 
 
 def ufunc(self: Ref, f: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:

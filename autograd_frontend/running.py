@@ -237,5 +237,9 @@ def kind_of(x: Any) -> str:
 
 
 def not_differentiable(fn: Any, place: Any, given: Any) -> str:
-    text = f"argument {place!r} of {getattr(fn, '__name__', 'the function')} is {type(given).__name__}"
+    text = f"argument {place!r} of {getattr(fn, '__name__', 'the function')} is {kind_of(given)}"
+    if type(given) is np.ndarray and given.dtype.kind in "iub":
+        return f"{text}, which is not differentiable; write x.astype(float)"
+    if type(given) is list and given and type(given[0]) is int:
+        return f"{text} of integers, which is not differentiable; write {[float(given[0])]!r}"
     return f"{text}, which is not differentiable" + (f"; write {float(given)!r}" if type(given) is int else "")

@@ -32,7 +32,7 @@ class Tape(list[Any]):
     """The nodes of one recording, in the order they were recorded."""
 
     __slots__ = (
-        "live", "fast", "deep", "dual", "kept", "steps", "complex", "thread", "quiet", "texts",
+        "live", "fast", "deep", "dual", "kept", "steps", "refused", "complex", "thread", "quiet", "texts",
         "saves", "unseen", "exposed", "adopted", "leaves", "owners", "shared", "spread",
     )  # fmt: skip
     graph: Any = None  # what the nodes of a graph are put into, while one is built (graph/build.py)
@@ -44,6 +44,7 @@ class Tape(list[Any]):
         self.deep = 0  # derivatives are being taken inside it (nested.py), so many one in another
         self.dual = False  # tangents are carried (forward.py)
         self.kept = False  # it is swept more than once: a sweep leaves it as it was
+        self.refused: Any = None  # what a conversion to plain numbers was refused with, which C code may swallow
         self.complex = False  # there are complex numbers on it
         self.fast = True  # live, not deep, and all numbers are real
         self.thread = get_ident()

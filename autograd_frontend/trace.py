@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 from collections import namedtuple
 from collections.abc import Callable
@@ -215,6 +216,14 @@ class Recorded:
             return self
         return Recorded(fn.__get__(instance, owner), self._device, self._grad)
 
+    def __reduce__(self) -> Any:
+        """Pickled by its name, where that is what it is found by, as functions are; otherwise as its function."""
+        fn = self.__wrapped__
+        found: Any = sys.modules.get(getattr(fn, "__module__", ""))
+        for part in getattr(fn, "__qualname__", "").split("."):
+            found = getattr(found, part, None)
+        return fn.__qualname__ if found is self else (Recorded, (fn, self._device, self._grad))
+
     def __repr__(self) -> str:
         from .display import recorded_text
 
@@ -262,7 +271,8 @@ def record(fn: Callable[..., Any] | None = None, *, device: str = "cpu") -> Any:
     """Make a function record. `@record`, `record(fn)` or `@record(device="cpu")`.
 
     The function stays what it is (`f.__wrapped__`). A call gives a `Result` with the value of the plain function,
-    bit for bit, and its derivative. Differentiable arguments: floats, NumPy floating arrays and scalars, Fraction,
+    bit for bit, and its derivative; a call inside another recorded function gives the plain value, on the tape of that
+    one. Differentiable arguments: floats, NumPy floating arrays and scalars, Fraction,
     Decimal, and lists, tuples, dicts, named tuples and dataclasses of them; everything else is plain data.
 
     Raises TypeError where nothing is differentiable or `fn` is not callable, RecordError (at the call) for what

@@ -62,12 +62,27 @@ class Chosen:
                     continue
                 w = self.position(w)
             if not -len(args) <= w < len(args):
-                raise ValueError(f"wrt={self.wrt!r}: the call has only {len(args)} positional arguments")
+                found.append(self.named(w, args, kwargs))
+                continue
             found.append(w + len(args) if w < 0 else w)
         ordered = all(type(w) is int for w in found) and found == sorted(set(found), key=int)
         if not kwargs:
             self.cached = len(args), tuple(found), ordered
         return tuple(found), ordered
+
+    def named(self, w: int, args: Any, kwargs: dict[str, Any]) -> str:
+        """The parameter at a position beyond those of the call, which may be given by its name."""
+        try:
+            names = list(inspect.signature(self.fn).parameters)
+        except (TypeError, ValueError):
+            names = []
+        name = names[w] if 0 <= w < len(names) else ""
+        if name in kwargs:
+            return name
+        asked = repr(self.wrt[0] if len(self.wrt) == 1 and not self.several else self.wrt)
+        count = f"{len(args)} positional argument{'' if len(args) == 1 else 's'}"
+        what = f"the call does not give {name!r}: pass it" if name else f"the call has only {count}"
+        raise ValueError(f"wrt={asked}: {what}")
 
     def position(self, name: str) -> int:
         if self.names is None:

@@ -14,7 +14,7 @@ from scipy import special
 
 from autograd_frontend import grad, jvp, ops, record, value_and_grad
 
-NO_RULE = "Write it with functions that have one, or give it plain data."
+NO_RULE = "Use functions that have one, give it plain data, or register a rule: help(primitive)."
 PARTS = "Use real and imaginary parts."
 MASKED = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
 OUTER = {}

@@ -90,6 +90,21 @@ def test_misuse():
         check_grads(lambda x: x, 3)
     with pytest.raises(ValueError, match="order is 0"):
         check_grads(lambda x: x, 3.0, order=0)
+    with pytest.raises(ValueError, match="modes is 'both', expected some of"):
+        check_grads(lambda x: x, 3.0, modes="both")
+
+
+def test_one_mode_alone(capsys):
+    @primitive
+    def square(x):
+        return x * x
+
+    @square.pullback
+    def _(g, y, x):
+        return 2.0 * g * x
+
+    check_grads(lambda x: square(x), X, modes=["reverse"])
+    assert "forward" not in capsys.readouterr().out
 
 
 def test_narrow_types_are_compared_coarsely():

@@ -141,13 +141,13 @@ def assigned_global(x):
 
 REFUSALS = [
     (without_a_rule, "numpy.unwrap is given a recorded value, and there is no derivative rule for it",
-     "Write it with functions that have one, or give it plain data."),
+     "Use functions that have one, give it plain data, or register a rule: help(primitive)."),
     (integer_array, "a recorded value is stored into an array of int64, where it would lose its derivative",
      "Make the array a float array, or store int(value)."),
     (object_array, "recorded values cannot be kept in an object array", "Use a list."),
     (array_of_anything, "recorded values cannot be kept in an object array", "Use a list."),
     (float_elsewhere, "float.hex is given a recorded value, and there is no derivative rule for it",
-     "Write it with functions that have one, or give it plain data."),
+     "Use functions that have one, give it plain data, or register a rule: help(primitive)."),
     (vectorized, "np.vectorize cannot be recorded", "Write a loop, or np.array([f(v) for v in x])."),
     (other_bits, "this form of view cannot be recorded: it looks at the bits as another type; use x.astype(dtype)",
      "Write it with functions that have a rule."),
@@ -174,7 +174,7 @@ REFUSALS = [
      "a function whose derivative is taken inside a recorded function writes into its argument",
      "Let it write into a copy."),
     (pickled_memory, "memoryview is given a recorded value, and there is no derivative rule for it",
-     "Write it with functions that have one, or give it plain data."),
+     "Use functions that have one, give it plain data, or register a rule: help(primitive)."),
     (from_an_iterator, "fromiter cannot be recorded", "Write np.array([...])."),
     (assigned_global, "a recorded value would stay behind in a global variable", "Return it, and assign it outside."),
 ]  # fmt: skip

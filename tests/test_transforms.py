@@ -59,10 +59,10 @@ def test_only_the_chosen_arguments_are_recorded():
 
 
 WRONG = [
-    (2, (1.0,), {}, ValueError, "wrt=(2,): the call has only 1 positional arguments"),
-    (-2, (1.0,), {}, ValueError, "wrt=(-2,): the call has only 1 positional arguments"),
+    (2, (1.0,), {}, ValueError, "wrt=2: the call does not give 'c': pass it"),
+    (-2, (1.0,), {}, ValueError, "wrt=-2: the call has only 1 positional argument"),
     ("z", (1.0,), {}, ValueError, "wrt='z': product has no parameter of that name, only a, b, c"),
-    ("c", (1.0,), {}, ValueError, "wrt=('c',): the call has only 1 positional arguments"),
+    ("c", (1.0,), {}, ValueError, "wrt='c': the call does not give 'c': pass it"),
     (0, (3,), {}, TypeError, "argument 0 of product is int, which is not differentiable; write 3.0"),
     ((0, 1), (3.0, 2), {}, TypeError, "argument 1 of product is int, which is not differentiable; write 2.0"),
     ((0, "c"), (3.0,), {"c": 4}, TypeError, "argument 'c' of product is int, which is not differentiable; write 4.0"),
@@ -211,3 +211,25 @@ def test_minimize_takes_value_and_gradient():
     assert optimize.check_grad(rosenbrock, grad(rosenbrock), np.linspace(0.1, 0.5, 5), 100.0) < 1e-4
     root = optimize.root_scalar(value_and_grad(lambda x: x**3 - 2.0), x0=1.0, fprime=True, method="newton")
     assert root.root == pytest.approx(2.0 ** (1 / 3))
+
+
+def test_positions_may_be_given_by_name():
+    f = lambda a, b=2.0: a * a * b
+    assert grad(f)(a=3.0) == 12.0
+    assert grad(f, wrt=1)(3.0, b=4.0) == 9.0
+    assert grad(f, wrt=(1, 0))(a=3.0, b=4.0) == (9.0, 24.0)
+
+
+def test_what_is_not_differentiable_says_what_to_write():
+    for x, text in ((np.array([1, 2]), "int64 array, which is not differentiable; write x.astype(float)"),
+                    ([1, 2], "list of integers, which is not differentiable; write [1.0]")):  # fmt: skip
+        with pytest.raises(TypeError) as error:
+            grad(lambda x: x[0])(x)
+        assert text in str(error.value)
+
+
+def test_solvers_in_c_do_not_swallow_a_refusal():
+    optimize = pytest.importorskip("scipy.optimize")
+    for solve in (lambda f: optimize.brentq(f, 0.0, 2.0), lambda f: optimize.bisect(f, 0.0, 2.0)):
+        with pytest.raises(RecordError, match="turned into a plain float by code that is not recorded"):
+            grad(lambda p: solve(lambda z: np.cos(z) - p * z))(1.0)

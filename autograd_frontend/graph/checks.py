@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Callable
 from typing import Any
 
@@ -65,6 +66,9 @@ def typed(n: Node) -> None:
         raise wrong(n, f"its shape is {n.shape}, expected () of a {n.type}")
     if not isinstance(n.args, tuple) or not isinstance(n.kwargs, dict) or not all(type(k) is str for k in n.kwargs):
         raise wrong(n, "its arguments are no tuple and dict")
+    for k in n.kwargs:
+        if not k.isidentifier() or keyword.iskeyword(k):
+            raise wrong(n, f"{k!r} is no name of an argument")
 
 
 def flagged(n: Node, graph: Graph) -> None:
@@ -78,6 +82,11 @@ def flagged(n: Node, graph: Graph) -> None:
 
 def arguments(graph: Graph, inputs: int) -> None:
     """The arguments are made of the inputs, each once; the result of nodes."""
+    for k in graph.kwargs:
+        if type(k) is not str or not k.isidentifier() or keyword.iskeyword(k):
+            raise GraphError(f"{k!r} is no name of an argument", None, "")
+    if len(graph.signature) != len(graph.args):
+        raise GraphError(f"there are {len(graph.signature)} names for {len(graph.args)} arguments", None, "")
     found = [x.number for form in (graph.args, graph.kwargs) for x in all_links(form)]
     if sorted(found) != list(range(inputs)):
         raise GraphError(f"the arguments name the nodes {found}, expected each of the {inputs} inputs once", None, "")

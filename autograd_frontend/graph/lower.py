@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import linecache
 import re
 import operator
@@ -19,7 +20,7 @@ from .nodes import Graph, Link, Node, links
 
 ndarray = np.ndarray
 FRESH = {"operator", "memory", "rand_uniform", "bernoulli_mask", "detach"}  # kinds whose arrays are nobody else's
-OURS = re.compile(r"[vkfa][0-9]+|own|run|ndarray|slice|ops.*|_.*")
+OURS = re.compile(r"[vkfa][0-9]+|inner_[0-9]+|own|run|ndarray|np|slice|math|operator|scipy|base64|fractions|decimal|_.*")
 SIMPLE = (int, bool, str, type(None), type(Ellipsis))
 
 
@@ -322,7 +323,7 @@ def ordinary(graph: Graph) -> Callable[..., Any]:
 def parameters(graph: Graph) -> list[str]:
     """The names of the positional parameters, where no line names something else so."""
     names = graph.signature
-    usable = all(x.isidentifier() and not OURS.fullmatch(x) for x in names) and not set(names) & set(graph.kwargs)
+    usable = all(x.isidentifier() and not keyword.iskeyword(x) and not OURS.fullmatch(x) for x in names) and not set(names) & set(graph.kwargs)
     return names if usable and len(set(names)) == len(names) else [f"a{i}" for i in range(len(names))]
 
 
