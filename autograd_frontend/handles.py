@@ -196,6 +196,12 @@ def part_of_fraction(name: str, self: Ref) -> Any:
     return getattr(self.v, name)
 
 
+def layout(name: str, self: Ref) -> Any:
+    """How the entries lie in memory."""
+    refuse_value(self, name, "Leave it out: where entries lie is known when the graph is run.")
+    return getattr(self.v, name)
+
+
 def install() -> None:
     given: dict[str, Any] = {
         "__iter__": iterate, "__array__": to_array, "__float__": to_float,
@@ -226,6 +232,8 @@ def install() -> None:
                 setattr(Ref, name, property(functools.partial(attribute, name=name), change))
     for name in PLAIN_ATTRIBUTES:
         setattr(Ref, name, plain_property(name).setter(functools.partial(changed, name)))
+    for name in ("strides", "flags"):
+        setattr(Ref, name, property(functools.partial(layout, name)).setter(functools.partial(changed, name)))
     for name in ("numerator", "denominator"):
         setattr(Ref, name, property(functools.partial(part_of_fraction, name)))
     eager.dunders()

@@ -153,6 +153,8 @@ def apply(p: Any, args: Any, kwargs: Any) -> Any:
     t = tape_of(operands)
     if t is None:
         return untouched(call, args, kwargs)
+    if t.graph is not None:
+        return t.graph.primitive(p, given, args, kwargs)
     c = Call(p, forms, operands, {k: setting(x) for k, x in settings.items()}, site())
     known(c)
     plain = [x.v if isinstance(x, Ref) else x for x in operands]

@@ -170,7 +170,7 @@ def before_plain_write(x: ndarray, s: Any = None) -> None:
 
 
 def shared_memory(s: Any = None) -> RecordError:
-    if BUILDING:
+    if BUILDING and any(t.graph is not None for t in mine()):
         return refuse("an array is written that exists before the run: a graph keeps no state", "Write into a copy.", s)
     return refuse(
         "an array is written here that shares its memory with an argument",
@@ -207,13 +207,16 @@ def before_write(x: Tensor, s: Any) -> None:
 def put(v: Scalar, x: ndarray, key: Any, s: Any) -> bool:
     """The common case of a write: a recorded number into an entry of a plain array that owns its memory."""
     t = v.t
-    if type(key) is not int and not (type(key) is tuple and len(key) == 2 and type(key[0]) is type(key[1]) is int):
+    if type(key) is int:
+        if x.ndim != 1:
+            return False
+    elif not (type(key) is tuple and len(key) == 2 and type(key[0]) is type(key[1]) is int and x.ndim == 2):
         return False
     if not t.live or t.spread or len(ACTIVE) != 1:
         return False
     found = t.adopted.get(id(x))
     place = adopt_new(x, t, s) if found is None else found[1]
-    if place is None or place.like[0] != x.shape or type(x[key]) is not float64:  # x.shape may have been set since
+    if place is None or place.like[0] != x.shape or x.dtype is not FLOAT64:  # x.shape may have been set since
         return False
     if t.unseen:
         t.catch_up()

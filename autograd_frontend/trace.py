@@ -16,7 +16,7 @@ from . import rewrite
 from .callables import of
 from .devices import session
 from .errors import RecordError, RecordingClosed
-from .recording import ACTIVE, depends, refuse
+from .recording import ACTIVE, depends, refuse, refuse_value
 from .running import LOCK, Recording, calm, resume, run
 from .trees import Box
 
@@ -239,6 +239,7 @@ def inside(f: Recorded, *args: Any, **kwargs: Any) -> Any:
     """`f.elementwise(x)` in a recorded function: the array."""
     from .lifting import evaluate
 
+    refuse_value((args, kwargs), "a function that is taken entry by entry", "Write it for arrays, with np.where.")
     return evaluate(f.__wrapped__, args, kwargs)
 
 

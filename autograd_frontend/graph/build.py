@@ -210,7 +210,9 @@ class Builder:
             from .derived import recorded
 
             return recorded(self, op, call, args, kwargs, v, target, s)
-        return self.value(v, self.node(target, op.name, call, args, kwargs, v, s))
+        n = self.node(target, op.name, call, args, kwargs, v, s)
+        n.data = n.data or op.data
+        return self.value(v, n)
 
     def shapes_only(self, op: Any, args: Any, kwargs: Any) -> bool:
         """Whether a call looks at shapes of what depends on an input only: `np.full_like(x, 0.5)`."""
@@ -282,6 +284,16 @@ class Builder:
         """A builtin of numbers (`sum`, `float`); `made` records it, where a derivative is taken inside."""
         n = self.node(calls.target_of(call), call.__name__, call, args, {}, v, site())
         return self.named(made(), n) if made and self.t.deep else self.value(v, n)
+
+    def primitive(self, p: Any, given: Any, args: Any, kwargs: Any) -> Any:
+        """A call of a `primitive`: by its own shape rule."""
+        from ..primitive_rules import shape_of
+
+        shape, dtype = shape_of(p, [calls.like_in(self.stand_in(x)) for x in given], kwargs_of(p, kwargs))
+        v = blank("array" if shape else "scalar", tuple(shape), dtype) if dtype is not None else 1.0
+        s = site()
+        n = self.add("call", p.name, "", self.form(args), self.form(kwargs), v, None, None, s, p)
+        return self.value(v, n)
 
     # Memory
 
@@ -401,6 +413,11 @@ class Builder:
 
     def left(self) -> RecordError:
         return refuse("a value is left outside of the function while a graph is built", "Return it instead.")
+
+
+def kwargs_of(p: Any, kwargs: Any) -> dict[str, Any]:
+    """The keyword-only arguments of a call of a primitive."""
+    return {k: x for k, x in kwargs.items() if k in p.arguments.keywords or k not in p.arguments.names}
 
 
 def settle_value(x: Any) -> Any:

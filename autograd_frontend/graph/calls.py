@@ -160,8 +160,7 @@ def given_by(op: Operation, call: Any, args: Any, kwargs: Any) -> Any:
     if op.elementwise and op.bind is None:
         count = len(op.operands)
         return by_broadcasting(call, args[:count], args[count:], kwargs)
-    assert op.bind is not None
-    operands, attributes = op.bind(*args, **kwargs)
+    operands, attributes = bound(op, args, kwargs)
     if op.views:
         with np.errstate(all="ignore"):
             return viewing(op, call, args, kwargs)
@@ -170,6 +169,15 @@ def given_by(op: Operation, call: Any, args: Any, kwargs: Any) -> Any:
     if op.elementwise:
         return of_entries(op, call, operands, args, kwargs)
     return exact(by_rule(op, operands, attributes), op, call, args, kwargs)
+
+
+def bound(op: Operation, args: Any, kwargs: Any) -> Any:
+    """Operands and settings of a call."""
+    assert op.bind is not None
+    try:
+        return op.bind(*args, **kwargs)
+    except TypeError as error:
+        raise refuse(f"this form of {op.name} cannot be part of a graph: {error}", "Write it in another form.") from None
 
 
 def exact(v: Any, op: Operation, call: Any, args: Any, kwargs: Any) -> Any:
@@ -336,6 +344,13 @@ def chosen(condition: Any, x: Any, y: Any) -> Any:
         return by_broadcasting(np.where, (condition, x, y))
     other = y if type(x) is int else x
     return blank(*described(other))
+
+
+def like_in(x: Any) -> Any:
+    """A number or array as its shape and dtype, in containers too."""
+    if isinstance(x, (list, tuple)):
+        return type(x)([like_in(e) for e in x])
+    return like(x) if isinstance(x, (ndarray, np.generic, float)) else x
 
 
 def spec_of(v: Any) -> Any:

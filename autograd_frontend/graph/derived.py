@@ -18,6 +18,7 @@ def recorded(b: Any, op: Any, call: Any, args: Any, kwargs: Any, v: Any, target:
     """The handle of a call inside."""
     n = b.node(target, op.name, call, args, kwargs, v, s)
     if n.data or op.data:
+        n.data = True
         return b.value(v, n)
     operands, attributes, first = bound(b, op, args, kwargs)
     if op.parts:
