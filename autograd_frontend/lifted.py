@@ -62,10 +62,10 @@ class Arithmetic(Core):
         kinds = [self.kind(x) for x in operands]
         if not self.vectorizes(call, kinds, operands):
             return None
-        raws = self.beside(operands, kinds)
-        if call is operator.truediv and all(k in WEAK for k in kinds) and not np.all(value(raws[1])):
-            return None
         try:
+            raws = self.beside(operands, kinds)
+            if call is operator.truediv and all(k in WEAK for k in kinds) and not np.all(value(raws[1])):
+                return None
             sample = self.sample(call, operands)
             dtype = dtype_of(type(sample))
             if dtype is None:
@@ -108,7 +108,7 @@ class Arithmetic(Core):
             return call in COMPARISONS
         if call in KEPT:
             return True
-        if call.__module__ in ("math", "_operator", "builtins"):
+        if getattr(call, "__module__", "") in ("math", "_operator", "builtins"):  # some ufuncs have none
             return False
         numbers = [None if type(x) is Lanes else value(x) for x in operands]
         return proven(call, tuple([d.char for d in dtypes]), tuple(numbers))

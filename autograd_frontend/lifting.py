@@ -169,4 +169,9 @@ def number(r: Any) -> Any:
             f"elementwise: the function gives {short(r)} for an entry, expected one number",
             "Call it for one number of the result at a time.",
         )
+    if type(r) is int and not -(2**63) <= r < 2**63:
+        raise refuse(
+            f"elementwise: the function gives the integer {short(r)}, which does not fit an array of int64",
+            "Write float(n) for the number it gives.",
+        )
     return EAGER.getitem(r, (), site()) if type(value(r)) is ndarray else r

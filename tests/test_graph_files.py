@@ -117,7 +117,7 @@ def test_source_runs_without_the_package():
 
     w = np.arange(9.0).reshape(3, 3) / 10
     text = record(f).graph(X, w).to_python(gradient=True)
-    assert "autograd_frontend" not in text and "  # float64[3] y, line" in text
+    assert "autograd_frontend" not in text and "  # float64[3] y, line" in record(f).graph(X, w).to_python()
     value, gradient = executed(text, "gradient_of_f")(X, w, np.float64(1.0))
     result = record(f)(X, w)
     assert value == result.value
@@ -236,12 +236,12 @@ MADE_UP = [
     (lambda h: h.update(kwargs={"dict": [["x=1, y", 1]]}), "is no name of an argument"),
     (lambda h: h.update(result={"node": 99}), "which does not exist"),
     (lambda h: h.update(name=["a"]), "a name in it"),
-    (lambda h: h.pop("nodes"), "says something impossible"),
+    (lambda h: h.pop("nodes") and None, "says something impossible"),
     (lambda h: h["arrays"][0].update(bytes=1), "expected"),
     (lambda h: h["arrays"][0].update(shape=[-1]), "has the shape"),
     (lambda h: h["arrays"][0].update(dtype="object"), "expected a number type"),
     (lambda h: h["arrays"][0].update(sha256="0"), "is damaged"),
-    (lambda h: h["arrays"].pop(), "oversized"),
+    (lambda h: h["arrays"].clear(), "oversized"),
     (lambda h: b"[" * 100_000, "says something impossible"),
     (lambda h: b"{", "says something impossible"),
     (lambda h: b"\xff\xfe", "says something impossible"),

@@ -419,7 +419,7 @@ BROKEN = [
     (with_(3, shape=(-3,)), "its shape is (-3,)"),
     (with_(4, data=False), "is declared differentiable"),
     (with_(12, data=False), "is declared differentiable"),
-    (with_(9, args=(Link(12), 0, Link(7))), "it writes into the constant 12"),
+    (with_(14, args=(Link(12), Link(13))), "it writes into the constant 12"),
     (with_(9, args=(Link(8), 0)), "it has 2 arguments"),
     (with_(9, args=(Link(8), slice(0, 2), Link(6))), "could not broadcast"),
     (lambda g: setattr(g, "result", Link(40)), "the result names the node 40"),

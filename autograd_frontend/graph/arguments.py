@@ -48,7 +48,7 @@ class Arguments:
         self.args = tuple([form for _, form in pairs])
         self.kwargs = {k: form for k, (_, form) in named.items()}
         if all(n.data for n in self.builder.nodes):
-            raise TypeError("f.graph was called with nothing to differentiate: give a float, a floating array or spec()")
+            raise TypeError("f.graph was called with nothing to differentiate: give it a float or an array of floats")
         return [x for x, _ in pairs], {k: x for k, (x, _) in named.items()}
 
     def enter(self, x: Any, name: str) -> tuple[Any, Any]:
@@ -58,8 +58,8 @@ class Arguments:
             return x, x
         if kind is Spec:
             dtype = "float" if x.dtype is float else str(x.dtype)
-            type_ = "number" if x.dtype is float else "array" if x.shape or np.dtype(dtype).kind not in "f" else "scalar"
-            return self.leaf(blank(type_, x.shape, dtype), name)
+            type_ = "array" if x.shape or np.dtype(dtype).kind != "f" else "scalar"
+            return self.leaf(blank("number" if x.dtype is float else type_, x.shape, dtype), name)
         if kind is ndarray and x.dtype.kind in "fiub":
             return self.leaf(blank("array", x.shape, x.dtype), name)
         if kind is float or kind is Fraction or kind is Decimal:
@@ -187,8 +187,8 @@ def leaves_of(graph: Any, args: Any, kwargs: Any) -> list[Any]:
     found: dict[int, Any] = {}
     for i, (form, x) in enumerate(zip(graph.args, args, strict=True)):
         collect(graph, form, x, f"argument {i}", found)
-    for k, form in graph.kwargs.items():
-        collect(graph, form, kwargs[k], f"argument {k}", found)
+    for name, form in graph.kwargs.items():
+        collect(graph, form, kwargs[name], f"argument {name}", found)
     return [found[n.number] for n in graph.inputs]
 
 
@@ -208,7 +208,8 @@ def collect(graph: Any, form: Any, x: Any, where: str, found: dict[int, Any]) ->
             raise TypeError(f"{where} is a {type(x).__name__}, expected a {type(form).__name__}")
         if len(x) != len(form) or (isinstance(form, dict) and set(x) != set(form)):
             raise ValueError(f"{where} has {len(x)} entries, expected {len(form)}, those the graph was built for")
-        for k in form if isinstance(form, dict) else range(len(form)):
+        keys: Any = form if isinstance(form, dict) else range(len(form))
+        for k in keys:
             collect(graph, form[k], x[k], f"{where}[{k!r}]", found)
     elif x is not form and not same(x, form):
         raise ValueError(f"{where} is {x!r}; the graph was built for {form!r}, which is fixed. Build another one")

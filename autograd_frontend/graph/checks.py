@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import GraphError, RecordError
-from . import calls
+from ..ops.block import OPERATIONS
+from . import calls, results
 from .arguments import fitting
+from .builder import is_mask
 from .nodes import NUMBERS, TYPES, Graph, Link, Node, links, replaced
 from .shapes import assignable, blank, described
 
@@ -178,39 +180,35 @@ def check_detach(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
     parent = graph.nodes[n.parents[0]]
     if n.shape != parent.shape or n.dtype != parent.dtype:
         raise wrong(n, f"it is {n.dtype} of shape {n.shape}, expected {parent.dtype} of shape {parent.shape}")
-    return calls.of_data_operation(calls.OPERATIONS["detach"], args, kwargs)
+    return results.of_data_operation(OPERATIONS["detach"], args, kwargs)
 
 
 def check_rand_uniform(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
     counted(n, 0)
-    from .. import ops
-
-    ops.rand_uniform(*((0, *args[1:]) if args else ()), **{k: 0 if k == "shape" else x for k, x in kwargs.items()})
-    return calls.of_data_operation(calls.OPERATIONS["rand_uniform"], args, kwargs)
+    OPERATIONS["rand_uniform"].function(*((0, *args[1:]) if args else ()), **{k: 0 if k == "shape" else x for k, x in kwargs.items()})
+    return results.of_data_operation(OPERATIONS["rand_uniform"], args, kwargs)
 
 
 def check_bernoulli_mask(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
     counted(n, 1)
     if graph.nodes[n.parents[0]].shape:
         raise wrong(n, f"its parent has shape {graph.nodes[n.parents[0]].shape}, expected rank 0")
-    from .. import ops
-
     short = [0 if i == 1 else x for i, x in enumerate(args)]
-    ops.bernoulli_mask(*short, **{k: 0 if k == "shape" else x for k, x in kwargs.items()})
-    return calls.of_data_operation(calls.OPERATIONS["bernoulli_mask"], args, kwargs)
+    OPERATIONS["bernoulli_mask"].function(*short, **{k: 0 if k == "shape" else x for k, x in kwargs.items()})
+    return results.of_data_operation(OPERATIONS["bernoulli_mask"], args, kwargs)
 
 
 def check_operator(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
     if n.target not in calls.OPERATORS:
         raise wrong(n, f"an unknown operator {n.target!r}, expected one of {', '.join(calls.OPERATORS)}")
     bare(n, calls.OPERATORS[n.target].count("{}"))
-    return calls.of_operator(n.target, args)
+    return results.of_operator(n.target, args)
 
 
 def check_getitem(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
     bare(n, 2)
     for k in args[1] if type(args[1]) is tuple else (args[1],):
-        if getattr(k, "dtype", None) == bool and next(links(n.args[1]), None) is not None:
+        if is_mask(k) and next(links(n.args[1]), None) is not None:
             if not any(k is m.payload for m in graph.nodes):
                 raise wrong(n, "a read through a mask, whose shape is not known, expected indices")
     return args[0][args[1]]
@@ -220,7 +218,7 @@ def check_setitem(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
     bare(n, 3)
     writable(n, n.args[0], graph)
     key = args[1]
-    if not any(getattr(k, "dtype", None) == bool for k in (key if type(key) is tuple else (key,))):
+    if not any(is_mask(k) for k in (key if type(key) is tuple else (key,))):
         assignable(args[2], args[0][key])
     return None
 
@@ -238,7 +236,7 @@ def check_inplace(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
     if n.target not in calls.IN_PLACE:
         raise wrong(n, f"an unknown operator {n.target!r}, expected one of {', '.join(calls.IN_PLACE)}")
     writable(n, n.args[0], graph)
-    return calls.changed_in_place(n.target, args)
+    return results.changed_in_place(n.target, args)
 
 
 def check_call(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
@@ -248,7 +246,7 @@ def check_call(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
     if call is None:
         raise wrong(n, f"an unknown operation {n.target!r}, expected one of the table of operations")
     if n.target.startswith("autograd_frontend.graph.helpers."):
-        return calls.helped(n.target, args, kwargs)
+        return results.helped(n.target, args, kwargs)
     return called(n, calls.PATHS.get(n.target), n.operation, call, args, kwargs, graph)
 
 
@@ -269,8 +267,8 @@ def called(n: Node, op: Any, name: str, call: Any, args: Any, kwargs: Any, graph
     if "out" in n.kwargs:
         writable(n, n.kwargs["out"][0] if type(n.kwargs["out"]) is tuple else n.kwargs["out"], graph)
     if op is not None:
-        return calls.given_by(op, call, args, kwargs)
-    return calls.given_by_name(n.target, name, call, args, kwargs)
+        return results.given_by(op, call, args, kwargs)
+    return results.given_by_name(n.target, name, call, args, kwargs)
 
 
 def check_attribute(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import collections
 import keyword
-from collections import namedtuple
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -116,9 +116,8 @@ def named(given: Any, depth: int) -> Any:
     if name == "Gradient":
         from ..trace import gradient_type
 
-        kind: Any = gradient_type(tuple(fields))
-    else:
-        kind = namedtuple(name, fields)
+        return gradient_type(tuple(fields))(*each(values, depth))
+    kind: Any = collections.namedtuple(name, fields, module="graph_of_a_file")  # type: ignore[misc]
     return kind(*each(values, depth))
 
 

@@ -2,8 +2,8 @@
 
     8 bytes magic, 4 version, 8 length of the header, 32 SHA-256 of the header, the header, the arrays one after another
 
-All numbers are little-endian. The header lists for every array its dtype, shape, length and SHA-256. A callable is named
-by its path, and only those of the table of operations are looked up.
+All numbers are little-endian. The header lists for every array its dtype, shape, length and SHA-256. A callable is
+named by its path, and only those of the table of operations are looked up.
 """
 
 from __future__ import annotations

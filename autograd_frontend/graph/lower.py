@@ -1,17 +1,18 @@
-"""Lowering: every kind of node becomes a line of Python, by a function of its own; the lines are run as one function."""
+"""Lowering: every kind of node becomes a line of Python, by a function of its own; the lines run as one function."""
 
 from __future__ import annotations
 
 import keyword
 import linecache
-import re
 import operator
+import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .. import ops
+from ..ops.block import OPERATIONS
 from ..tape import owner_of
 from . import helpers
 from .arguments import Fields, fitting, leaves_of
@@ -20,7 +21,7 @@ from .nodes import Graph, Link, Node, links
 
 ndarray = np.ndarray
 FRESH = {"operator", "memory", "rand_uniform", "bernoulli_mask", "detach"}  # kinds whose arrays are nobody else's
-OURS = re.compile(r"[vkfa][0-9]+|inner_[0-9]+|own|run|ndarray|np|slice|math|operator|scipy|base64|fractions|decimal|_.*")
+OURS = re.compile(r"[vkfa][0-9]+|inner_[0-9]+|own|run|ndarray|np|slice|float|_.*")  # what lines name themselves
 SIMPLE = (int, bool, str, type(None), type(Ellipsis))
 
 
@@ -107,9 +108,8 @@ def lower_memory(n: Node, w: Writer) -> None:
 def lower_view(n: Node, w: Writer) -> None:
     link, shape, dtype, offset, strides = n.args
     memory = f"{w.name(link.number)}.ravel('K')"
-    w.put(
-        f"{w.name(n.number)} = ndarray({w.form(shape)}, {w.hold(np.dtype(dtype))}, {memory}, {offset}, {w.form(strides)})"
-    )
+    look = f"{w.form(shape)}, {w.hold(np.dtype(dtype))}, {memory}, {offset}, {w.form(strides)}"
+    w.put(f"{w.name(n.number)} = ndarray({look})")
 
 
 def lower_detach(n: Node, w: Writer) -> None:
@@ -121,11 +121,11 @@ def lower_detach(n: Node, w: Writer) -> None:
 
 
 def lower_rand_uniform(n: Node, w: Writer) -> None:
-    w.put(f"{w.name(n.number)} = {w.hold(ops.rand_uniform, 'f')}({w.arguments(n)})")
+    w.put(f"{w.name(n.number)} = {w.hold(OPERATIONS['rand_uniform'].function, 'f')}({w.arguments(n)})")
 
 
 def lower_bernoulli_mask(n: Node, w: Writer) -> None:
-    w.put(f"{w.name(n.number)} = {w.hold(ops.bernoulli_mask, 'f')}({w.arguments(n)})")
+    w.put(f"{w.name(n.number)} = {w.hold(OPERATIONS['bernoulli_mask'].function, 'f')}({w.arguments(n)})")
 
 
 def lower_operator(n: Node, w: Writer) -> None:
@@ -323,8 +323,10 @@ def ordinary(graph: Graph) -> Callable[..., Any]:
 def parameters(graph: Graph) -> list[str]:
     """The names of the positional parameters, where no line names something else so."""
     names = graph.signature
-    usable = all(x.isidentifier() and not keyword.iskeyword(x) and not OURS.fullmatch(x) for x in names) and not set(names) & set(graph.kwargs)
-    return names if usable and len(set(names)) == len(names) else [f"a{i}" for i in range(len(names))]
+    every = [*names, *graph.kwargs]
+    usable = all(x.isidentifier() and not keyword.iskeyword(x) and not OURS.fullmatch(x) for x in every)
+    usable = usable and len(set(every)) == len(every) and not set(every) & set(sys.stdlib_module_names)
+    return names if usable else [f"a{i}" for i in range(len(names))]
 
 
 def unpack(form: Any, text: str, w: Writer) -> None:

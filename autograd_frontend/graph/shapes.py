@@ -14,7 +14,8 @@ from ..recording import refuse, value
 ndarray = np.ndarray
 ONES: dict[Any, Any] = {float: 1.0, int: 1, bool: True, complex: 1 + 0j, Fraction: Fraction(1), Decimal: Decimal(1)}
 TRIES: tuple[Any, ...] = (1.0, 0.5, 2.0, 0.0, 3.0)
-ALSO_ARRAYS = frozenset({"where", "copy", "array", "nan_to_num", "tensordot", "cov", "corrcoef"})  # of rank 0 these give arrays, not scalars
+# of rank 0 these give arrays, not scalars
+ALSO_ARRAYS = frozenset({"where", "copy", "array", "nan_to_num", "tensordot", "cov", "corrcoef"})
 
 
 def described(v: Any) -> tuple[str, tuple[int, ...], str]:
@@ -36,7 +37,10 @@ def blank(type_: str, shape: tuple[int, ...], dtype: Any) -> Any:
     """A stand-in: memory that nobody touches, or a one. Data is zero, an index within every bound."""
     if type_ == "array":
         kind = np.dtype(dtype)
-        return (np.empty if kind.kind in "fc" else np.zeros)(shape, kind)
+        try:
+            return (np.empty if kind.kind in "fc" else np.zeros)(shape, kind)
+        except MemoryError:
+            return np.broadcast_to(np.zeros((), kind), shape)
     if type_ == "scalar":
         return np.dtype(dtype).type(1)
     return next(one for kind, one in ONES.items() if kind.__name__ == dtype)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import base64
 import keyword
 import re
+import sys
 from typing import Any
 
 import numpy as np
 
 from ..recording import refuse
 from . import helpers
-from .arguments import Fields
 from .calls import NAMES
-from .lower import OURS, Own, Writer, fresh, links_of, lower, parameters, unpack
+from .lower import Own, Writer, fresh, links_of, lower, parameters, unpack
 from .nodes import Graph, Node
 from .preamble import PREAMBLE
 from .text import typed
@@ -120,6 +120,8 @@ class Source(Writer):
             return last
         if path.startswith("numpy."):
             return f"np.{path[6:]}"
+        while module not in sys.modules:
+            module = module.rpartition(".")[0]
         self.modules.add(module)
         return path
 
@@ -139,6 +141,3 @@ class Source(Writer):
         self.inner.append("")
         self.inner[int(name[6:])] = self.function_of(graph, name)
         return name
-
-
-assert OURS and Fields

@@ -127,28 +127,16 @@ def root(x):
     return max(x.shape[-1], 1) ** 0.5
 
 
-def from_result(ops, g, wo, heads):
-    """The cotangent of the attended values of every head."""
-    return split(ops, ops.bilinear(lambda g, wo: g @ wo.T, g, wo), heads)
-
-
-def from_scores(ops, g, wo, v, p):
-    """The cotangent of the scores. The product before it is computed again for every operand: a pullback serves one."""
-    d = ops.bilinear(lambda g, v: g @ v.mT, from_result(ops, g, wo, p.shape[-3]), v)
-    return softmax_pull(ops, d, p)
-
-
-def queries_pull(ops, d, k):
-    return join(ops, ops.bilinear(lambda d, k: d @ k, d, k)) / root(k)
-
-
-def values_pull(ops, d, p):
-    """The cotangent of the values for that of what is attended."""
-    return join(ops, ops.bilinear(lambda d, p: p.mT @ d, d, p))
-
-
-def keys_pull(ops, d, q):
-    return join(ops, ops.bilinear(lambda d, q: d.mT @ q, d, q))
+def projections_pull(ops, g, wo, q, k, v, p, memo):
+    """The cotangents of the three projections `x @ wq`, `x @ wk`, `x @ wv`. They are computed for the first operand
+    that asks, and kept in `memo` for the others."""
+    if not memo or memo[0] is not g:
+        d = split(ops, ops.bilinear(lambda g, wo: g @ wo.T, g, wo), p.shape[-3])
+        dv = join(ops, ops.bilinear(lambda d, p: p.mT @ d, d, p))
+        d = softmax_pull(ops, ops.bilinear(lambda d, v: d @ v.mT, d, v), p)
+        dq = join(ops, ops.bilinear(lambda d, k: d @ k, d, k)) / root(k)
+        memo[:] = g, dq, join(ops, ops.bilinear(lambda d, q: d.mT @ q, d, q)), dv
+    return memo[1:]
 
 
 def weight_pull(ops, d, x):
@@ -190,7 +178,7 @@ class attention:
     `dS = P*(dP - sum(dP*P))`, the gradients of the weights summed over the batch. No sample, no token, num_heads < 1 or
     not a divisor of H*h, other shapes: ValueError. A mask that is not boolean: TypeError."""
 
-    keeps = ("q", "k", "v", "p", "o")
+    keeps = ("q", "k", "v", "p", "o", "memo")
 
     def value(ops, wq, wk, wv, wo, x, num_heads, mask=None):
         check_attention(wq, wk, wv, wo, x, num_heads)
@@ -199,27 +187,26 @@ class attention:
         q = q / root(k)
         p = masked_softmax(ops, q @ k.mT, mask)
         o = join(ops, p @ v)
-        return o @ wo, q, k, v, p, o
+        return o @ wo, q, k, v, p, o, []
 
     def shape(wq, wk, wv, wo, x, num_heads, mask):
         return Like(x.shape, np.result_type(kind_of(wq, wk, wv, wo, x), 1.0))
 
-    def pull_wq(ops, g, wo, x, k, v, p):
-        return weight_pull(ops, queries_pull(ops, from_scores(ops, g, wo, v, p), k), x)
+    def pull_wq(ops, g, wo, x, q, k, v, p, memo):
+        return weight_pull(ops, projections_pull(ops, g, wo, q, k, v, p, memo)[0], x)
 
-    def pull_wk(ops, g, wo, x, q, v, p):
-        return weight_pull(ops, keys_pull(ops, from_scores(ops, g, wo, v, p), q), x)
+    def pull_wk(ops, g, wo, x, q, k, v, p, memo):
+        return weight_pull(ops, projections_pull(ops, g, wo, q, k, v, p, memo)[1], x)
 
-    def pull_wv(ops, g, wo, x, p):
-        return weight_pull(ops, values_pull(ops, from_result(ops, g, wo, p.shape[-3]), p), x)
+    def pull_wv(ops, g, wo, x, q, k, v, p, memo):
+        return weight_pull(ops, projections_pull(ops, g, wo, q, k, v, p, memo)[2], x)
 
     def pull_wo(ops, g, o):
         return weight_pull(ops, g, o)
 
-    def pull_x(ops, g, wq, wk, wv, wo, q, k, v, p):
-        d = from_scores(ops, g, wo, v, p)
-        dx = project_pull(ops, queries_pull(ops, d, k), wq) + project_pull(ops, keys_pull(ops, d, q), wk)
-        return dx + project_pull(ops, values_pull(ops, from_result(ops, g, wo, p.shape[-3]), p), wv)
+    def pull_x(ops, g, wq, wk, wv, wo, q, k, v, p, memo):
+        dq, dk, dv = projections_pull(ops, g, wo, q, k, v, p, memo)
+        return project_pull(ops, dq, wq) + project_pull(ops, dk, wk) + project_pull(ops, dv, wv)
 
     def push_wq(ops, t, wo, x, k, v, p):
         return attended(ops, split(ops, x @ t, p.shape[-3]) @ k.mT / root(k), v, wo, p)

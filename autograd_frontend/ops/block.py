@@ -23,6 +23,8 @@ operands; it may ask for `operands` (all values) or `likes` (all shapes).
 A block with `value(ops, operands..., settings...)` is public: `autograd_frontend.ops` exports a function of its name
 (`public` names another one), made by `interface.py`. Its `bind` is read off the signature. `keeps` names by-products
 that its rules need: `value` then returns `(result, *by-products)`, and what is kept is saved in place of operands.
+A by-product or setting named `memo` is a list in which the rules of the
+operands leave for each other what they have computed of one `g`.
 `reads` names what may be recorded there although it has no derivative. A public block without rules gives plain data,
 which `data = True` says; `writes` names the settings whose memory it changes. `number = True`: a Python number.
 `instead` says for a setting what to write where it would be recorded.
