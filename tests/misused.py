@@ -214,6 +214,8 @@ CASES = [message(*case) for case in (
      "the cotangent of the value is a float, expected a Fraction"),
     (lambda: check_grads(square, 2.0, order=0), ValueError,
      "check_grads: order is 0, expected a whole number, at least 1"),
+    (lambda: check_grads(square, 2.0, modes="both"), ValueError,
+     "check_grads: modes is 'both', expected some of ('reverse', 'forward')"),
     (lambda: check_grads(lambda x: None, 2.0, show=False), TypeError,
      "check_grads: there is nothing to differentiate among the arguments, or in the value"),
     (lambda: primitive(3), TypeError, "primitive takes a function, not int"),

@@ -235,7 +235,10 @@ def test_fractions_give_the_exact_gradient(program: Program) -> None:
 def test_decimals_give_the_gradient_of_fractions(program: Program) -> None:
     assume(oracle.affordable(program.function(), program.args))
     decimals, exact = as_decimals(program), oracle.flatten(plain(program))
-    value = oracle.flatten(plain(decimals))
+    try:
+        value = oracle.flatten(plain(decimals))
+    except ArithmeticError:  # Decimal has no 0**0
+        reject()
     assume(len(value) == len(exact) and all(abs(Fraction(v) - e) < SMALL for v, e in zip(value, exact)))
     weights = [Fraction(place + 1, 2) for place in range(len(value))]
     expected = oracle.exact_gradient(program.function(), program.args, weights)

@@ -110,7 +110,7 @@ class pow_:
 
     def pull_a(ops, g, a, b):
         if type(b) is int and b > 0:  # by far the most common, and without special points
-            return g * (b * (a if b == 2 else a ** (b - 1)))
+            return g * (b * (a if b == 2 else 1 if b == 1 else a ** (b - 1)))  # Decimal has no 0**0
         usual = ops.both(ops.abs(a) > 0, ops.abs(g) < np.inf)
         never = ops.both(b == 0, ops.invert(usual))  # 0**-1 is not asked for, nan**0 is 1, and inf*0 is to be 0
         return ops.where(never, 0, g * (b * ops.where(never, 1, a) ** (b - 1)))
