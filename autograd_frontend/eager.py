@@ -23,7 +23,19 @@ from .objects import assign, attribute, overloaded
 from .operators import prefix, two_operands
 from .ops.block import OPERATIONS, Operation
 from .recording import (
-    ACTIVE, BUILDING, GENERATED, builder_of, depends, emit, lifted, refuse, refuse_value, settle, site, tape_of, value,
+    ACTIVE,
+    BUILDING,
+    GENERATED,
+    builder_of,
+    depends,
+    emit,
+    lifted,
+    refuse,
+    refuse_value,
+    settle,
+    site,
+    tape_of,
+    value,
 )  # fmt: skip
 from .stores import accumulate, adopt, before_plain_write, into, overwrite, put, put_array, write
 from .tape import Ref, Scalar, Tensor

@@ -14,7 +14,19 @@ from .memory import read, remember_spread, shares, view_of
 from .ops.block import OPERATIONS, Operation
 from .ops.interface import done
 from .recording import (
-    ACTIVE, BUILDING, HARMLESS, builder_of, depends, emit, mine, overlaps, refuse, settle, site, tape_of, value,
+    ACTIVE,
+    BUILDING,
+    HARMLESS,
+    builder_of,
+    depends,
+    emit,
+    mine,
+    overlaps,
+    refuse,
+    settle,
+    site,
+    tape_of,
+    value,
 )  # fmt: skip
 from .stores import adopt, before_plain_write, into
 from .tape import Ref, Scalar, Tensor

@@ -206,7 +206,8 @@ def install() -> None:
     given: dict[str, Any] = {
         "__iter__": iterate, "__array__": to_array, "__float__": to_float,
         "__array_ufunc__": ufunc, "__array_function__": function, "__bool__": looked_at(bool, *eager.TEST),
-        "__hash__": looked_at(hash, "a hash", "Use plain data as keys of dicts and entries of sets."), "__repr__": lambda self: text(self, repr(self.v)),
+        "__hash__": looked_at(hash, "a hash", "Use plain data as keys of dicts and entries of sets."),
+        "__repr__": lambda self: text(self, repr(self.v)),
         "__str__": lambda self: text(self, str(self.v)),
         "__format__": lambda self, spec: text(self, format(self.v, spec)),
         "__int__": looked_at(int, "int()", INTEGER), "__len__": lambda self: len(self.v),

@@ -108,6 +108,8 @@ class Arithmetic(Core):
             return call in COMPARISONS
         if call in KEPT:
             return True
+        if call in (np.power, np.float_power) and type(operands[1]) is Lanes:  # alone, an exponent 2.0 makes a square
+            return False
         if getattr(call, "__module__", "") in ("math", "_operator", "builtins"):  # some ufuncs have none
             return False
         numbers = [None if type(x) is Lanes else value(x) for x in operands]

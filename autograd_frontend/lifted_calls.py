@@ -15,11 +15,12 @@ import numpy as np
 
 from . import rewrite
 from .callables import METHODS, TABLE, fill, library, standard, standard_file
+from .eager import EAGER
 from .entrywise import whole_numbers
-from .lanes import Lanes, has_lanes, lanes
+from .lanes import Core, Lanes, has_lanes, lanes
 from .lifted import Lifted
 from .ops.block import OPERATIONS, Operation, find
-from .outside import effects, reachable
+from .outside import active, effects, reachable
 from .recording import HERE, value
 from .tape import Ref, Scalar, Tensor
 
@@ -76,6 +77,25 @@ def pure() -> frozenset[Any]:
     return frozenset([f for path in paths if not path.startswith(EFFECTS) and (f := find(path)) is not None])
 
 
+def overwrites(f: Any, args: Any, kwargs: Any, most: int) -> bool:
+    """Whether a function of NumPy or SciPy may write into one of its arguments. `most`: those that it only reads."""
+    if len(args) > most or any(name in ("out", "copy") or name.startswith("overwrite") for name in kwargs):
+        return True
+    is_method = isinstance(getattr(f, "__self__", None), (ndarray, Ref))
+    return any(isinstance(value(x), ndarray) for x in args[1 if is_method else 2 :])
+
+
+def is_namespace(cell: types.CellType) -> bool:
+    try:
+        return cell.cell_contents is EAGER or isinstance(cell.cell_contents, Core)
+    except ValueError:  # empty
+        return False
+
+
+def inputs(f: Any) -> int:
+    return 1 if f in (np.nan_to_num, np.isposinf, np.isneginf, np.fix) else getattr(f, "nin", 99)
+
+
 class Calls(Lifted):
     """`Lifted` with its calls. `entered`: the functions that were called, which say what there was before."""
 
@@ -85,6 +105,8 @@ class Calls(Lifted):
         self.entered: list[Any] = []
         self.handlers: dict[Any, Any] = {}
         self.seen: tuple[int, set[int]] = (-1, set())
+        if active(list(args)):
+            self.give_up("an object runs code of its own")
 
     def own(self, x: Any) -> None:
         """The container is about to be changed, which nobody else may see."""
@@ -115,13 +137,13 @@ class Calls(Lifted):
             return types.MethodType(named, self)
         kind = type(f)
         if kind is types.FunctionType and rewrite.is_program(f.__code__):
-            return f
+            return self.of_program(f)
         if f in elementwise():
             return self.mapped(f, elementwise()[f])
         if f in OVER:
             return self.iterating(f)
         if f in PURE or f in pure():
-            return self.plain(TABLE.get(f, f))
+            return self.plain(TABLE.get(f, f), inputs(f))
         if kind is types.FunctionType:
             return self.function(f)
         if kind is types.MethodType:
@@ -142,10 +164,26 @@ class Calls(Lifted):
     def function(self, f: Any) -> Any:
         ours = f.__code__.co_filename.startswith(HERE) or getattr(f, "__primitive__", None)
         theirs = library(f.__module__) or standard(f.__module__) or standard_file(f.__code__.co_filename)
-        if ours or theirs or effects(f):
+        if ours or theirs or effects(f) or active([f]):
             return self.unknown(f)
         self.entered.append(f)
         return rewrite.bind(f, self)
+
+    def of_program(self, f: Any) -> Any:
+        """A function that a program has made: this one, or one around it, whose `ops` know nothing of this run."""
+        cells = f.__closure__ or ()
+        known = [is_namespace(cell) for cell in cells]
+        if any(k and cell.cell_contents is self for k, cell in zip(known, cells, strict=True)):
+            return f
+        if effects(f) or active([f]):
+            return self.unknown(f)
+        if not any(known):
+            return f
+        self.entered.append(f)
+        cells = tuple([types.CellType(self) if k else cell for k, cell in zip(known, cells, strict=True)])
+        new = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, cells)
+        new.__kwdefaults__, new.__qualname__, new.__module__ = f.__kwdefaults__, f.__qualname__, f.__module__
+        return new
 
     def method(self, f: Any) -> Any:
         owner = f.__self__
@@ -176,12 +214,12 @@ class Calls(Lifted):
 
         return call
 
-    def plain(self, f: Any) -> Any:
+    def plain(self, f: Any, most: int = 99) -> Any:
         """A function of plain data, or of what is recorded and the same for all entries."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
             self.alive()
-            if has_lanes(args) or (kwargs and has_lanes(kwargs)) or kwargs.get("out") is not None:
+            if has_lanes(args) or (kwargs and has_lanes(kwargs)) or overwrites(f, args, kwargs, most):
                 self.give_up(f"a call of {getattr(f, '__name__', f)}")
             return f(*args, **kwargs)
 
@@ -190,7 +228,7 @@ class Calls(Lifted):
     def mapped(self, f: Any, known: list[Operation]) -> Any:
         """A function of numbers."""
         record = TABLE.get(f, f)
-        plain = self.plain(record)
+        plain = self.plain(record, inputs(f))
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs or not any(type(x) is Lanes for x in args):

@@ -171,7 +171,7 @@ def number(r: Any) -> Any:
         )
     if type(r) is int and not -(2**63) <= r < 2**63:
         raise refuse(
-            f"elementwise: the function gives the integer {short(r)}, which does not fit an array of int64",
+            "elementwise: the function gives an integer that does not fit an array of int64",
             "Write float(n) for the number it gives.",
         )
     return EAGER.getitem(r, (), site()) if type(value(r)) is ndarray else r

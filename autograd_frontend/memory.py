@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .cotangents import repeats
-from .recording import ACTIVE, BUILDING, builder_of, lifted, overlaps
+from .recording import ACTIVE, BUILDING, builder_of, lifted, overlaps, refuse_value
 from .tape import Node, Ref, Scalar, Tape, Tensor, View, node, owner_of, take, tensor, view
 
 ndarray = np.ndarray
@@ -172,4 +172,7 @@ def plain_key(key: Any) -> Any:
             if type(k) is not int and type(k) is not slice:
                 return tuple([plain_key(k) for k in key])
         return key
-    return key.v if isinstance(key, Ref) else key
+    if isinstance(key, Ref):
+        refuse_value(key, "an index", "Read through an array of indices, or write with np.where.")
+        return key.v
+    return key

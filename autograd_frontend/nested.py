@@ -76,7 +76,11 @@ def deep_handle(op: Operation, v: Any, operands: Any, attributes: Any, edges: li
     kept = {}
     needed = {name for rule in op.pulls for name in rule.needs}
     if not needed.isdisjoint(op.keeps):
-        _, *rest = of(op.value)(PLAIN, *operands, **{k: x for k, x in attributes.items() if k not in op.keeps})
+        settings = {k: x for k, x in attributes.items() if k not in op.keeps}
+        if t.graph is not None:
+            rest = t.graph.kept(op, operands, settings)
+        else:
+            _, *rest = of(op.value)(PLAIN, *operands, **settings)
         kept = dict(zip(op.keeps, rest, strict=True))
     r = tensor(v, None, t)
     r.n = n = deep_node(op, v, r, operands, edges, kept, s)
@@ -107,7 +111,7 @@ def references(needs: Any, saved: list[Any], result: Any, operands: Any, kept: A
         elif name == "memo":
             refs[k] = kept[name]
         elif name in kept:
-            x = kept[name]
+            x = refs[k] = kept[name]
         elif name == "operands":
             refs[k] = [converted(x, y) if isinstance(x, Ref) else y for x, y in zip(operands, saved[k], strict=True)]
         elif name == "operand":
@@ -364,10 +368,11 @@ class Sweep:
         for (place, rule, fit, _), refs in zip(n.edges, each, strict=True):
             if type(place) is Scalar or id(root_of(place)) not in self.inside:
                 continue
-            d = applied(rule, FLOATS if type(n) is Deep and n.floats else PLAIN, g, refs)
-            if (builder := builder_in((d, g))) is not None:  # it has to look when it runs
-                self.add(place, builder.fitted(d, g, fit))
+            floats = type(n) is Deep and n.floats
+            if (builder := builder_in((g, refs))) is not None:  # it has to look when it runs
+                self.add(place, builder.pulled(rule, floats, g, refs, fit, place))
                 continue
+            d = applied(rule, FLOATS if floats else PLAIN, g, refs)
             self.add(place, fit_to(watched(d, g) if n.op != "input" else d, g, fit))
 
     def store(self, n: Store) -> None:

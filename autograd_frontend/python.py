@@ -27,8 +27,21 @@ from .objects import overloaded
 from .ops import reductions
 from .ops.block import OPERATIONS
 from .recording import (
-    BUILDING, HERE, builder_of, depends, emit, handle, is_complex, mine, recordable, refuse, refuse_value, settle, site,
-    tape_of, value,
+    BUILDING,
+    HERE,
+    builder_of,
+    depends,
+    emit,
+    handle,
+    is_complex,
+    mine,
+    recordable,
+    refuse,
+    refuse_value,
+    settle,
+    site,
+    tape_of,
+    value,
 )  # fmt: skip
 from .stores import before_plain_write
 from .tape import Ref, Scalar, Tensor

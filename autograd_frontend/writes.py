@@ -24,8 +24,10 @@ def at(call: Callable[..., Any], sign: int) -> Callable[..., None]:
 
     def handle(a: Any, indices: Any, b: Any) -> None:
         s = site()
-        if BUILDING and (builder := builder_of((a, indices, b))) is not None and not builder.t.deep:
-            return builder.writing(call, (a, indices, b), {})  # type: ignore[no-any-return]
+        builder = builder_of((a, indices, b)) if BUILDING else None
+        if builder is not None and not builder.t.deep:
+            builder.writing(call, (a, indices, b), {})
+            return
         if not isinstance(value(a), ndarray):
             call(value(a), plain_key(indices), value(b))  # which raises
         x, key = settle(a), frozen(plain_key(indices))
@@ -34,16 +36,19 @@ def at(call: Callable[..., Any], sign: int) -> Callable[..., None]:
         if t is None:
             before_plain_write(a, s)
             call(a, key, v)
-            return None
+            return
         target: Any = adopt(a, t, s) if type(x) is ndarray else x
         before_write(target, s)
-        call(target.v, key, value(v))
+        if builder is None:
+            call(target.v, key, value(v))
         if type(v) is Scalar or type(v) is Tensor:
             w = v.v
             source, fit = (v, (None, None, False)) if type(v) is Scalar else (v.n, fit_of(w))  # type: ignore[union-attr]
             t.append(Scatter("add_at", target.n, key, source, fit, sign, s))
             if t.dual:
                 written(t, target.n, key, source, sign)
+        if builder is not None:
+            builder.writing(call, (a, indices, b), {}, True)
 
     handle.__name__ = f"{call.__name__}_at"
     return handle

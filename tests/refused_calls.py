@@ -78,6 +78,10 @@ def two_numbers_for_an_entry():
     return record(lambda v: (v, v)).elementwise(X)  # here
 
 
+def an_integer_too_large_for_an_entry():
+    return record(lambda v: 10**19 if v > 0 else v).elementwise(np.array([1.0, -1.0]))  # here
+
+
 def recorded_cotangent_of_an_earlier_recording():
     earlier = record(lambda x: x * x)(X)
     return record(lambda c: earlier.pullback(c).sum())(X)  # here
@@ -295,6 +299,9 @@ CASES = [
      "Write its result: x[...] = y."),
     (called, two_numbers_for_an_entry, "elementwise: the function gives tuple for an entry, expected one number",
      "Call it for one number of the result at a time."),
+    (called, an_integer_too_large_for_an_entry,
+     "elementwise: the function gives an integer that does not fit an array of int64",
+     "Write float(n) for the number it gives."),
     (called, recorded_cotangent_of_an_earlier_recording,
      "a pullback of what is not part of this recording is given a recorded cotangent",
      "Write grad(lambda x: np.sum(f(x) * c))(x)."),

@@ -66,7 +66,8 @@ def test_nodes_say_what_they_are():
         "where", (4, 3, 5), "array", (3,), "float64",
     )  # fmt: skip
     assert where.name == "z" and where.place.text.strip() == "z = np.where(mask, y, 0.5 * x)"
-    assert total.attributes == {"axis": 0} and graph.nodes[3].attributes == {} and graph.nodes[5].attributes == {"0": 0.5}
+    assert total.attributes == {"axis": 0} and graph.nodes[3].attributes == {}
+    assert graph.nodes[5].attributes == {"0": 0.5}
     assert [n.kind for n in graph.inputs] == ["input"] * 2 and graph.nodes[4].data and not where.data
     np.testing.assert_array_equal(graph.nodes[12].payload, W)
 
@@ -255,8 +256,9 @@ REFUSED = [
     (truth_test, "a truth test needs", "np.where"), (loop_condition, "a truth test needs", "np.where"),
     (integer, "int() needs", "np.floor"), (floating, "float() needs", "x.item()"),
     (masked, "through a mask that depends", "np.where"), (positions, "nonzero of a value", "np.where"),
-    (entry_of_a_list, "an entry of a list needs", "np.array(items)"), (length, "an index or a length needs", "plain data"),
-    (shown, "a text needs", "run"), (printed, "a text needs", "run"), (builtin_maximum, "a truth test needs", "np.where"),
+    (entry_of_a_list, "an entry of a list needs", "np.array(items)"),
+    (length, "an index or a length needs", "plain data"), (builtin_maximum, "a truth test needs", "np.where"),
+    (shown, "a text needs", "run"), (printed, "a text needs", "run"),
     (key, "a hash needs", "plain data"), (state, "a graph keeps no state", "copy"),
     (observed, "observe cannot be", "no current values"), (buffers, "update_buffers cannot be", "outside"),
     (strides, "strides needs", "Leave it out"), (by_entry, "entry by entry needs", "np.where"),

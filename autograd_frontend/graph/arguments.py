@@ -230,7 +230,9 @@ def fitting(n: Node, x: Any, where: str) -> Any:
             return x
         expected = f"a {n.dtype} array of shape {n.shape}"
     else:
-        if type(x).__name__ == n.dtype and isinstance(x, np.generic) == (n.type == "scalar"):
+        if n.type == "scalar" and isinstance(x, np.generic) and str(x.dtype) == n.dtype:
+            return x
+        if n.type == "number" and type(x).__name__ == n.dtype and not isinstance(x, np.generic):
             return x
         expected = f"a {n.dtype}" if n.type == "number" else f"a numpy.{n.dtype}"
     kind = f"a {x.dtype} array of shape {x.shape}" if type(x) is ndarray else f"a {type(x).__name__}"

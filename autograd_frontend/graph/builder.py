@@ -9,24 +9,23 @@ from typing import Any
 import numpy as np
 
 from ..errors import RecordError
+from ..ops.block import Like
 from ..recording import HERE, builder_of, lifted, line, refuse, settle, site
 from ..rewrite import place_of
 from ..tape import Ref, Scalar, Tape, Tensor, View, node, owner_of, tensor
 from . import calls, results
-from .nodes import Link, Node
+from .nodes import Link, Node, Part
+from .rules import REMEDY, Rules
 from .shapes import assignable, blank, described
 
 ndarray = np.ndarray
 LITERALS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), np.generic, np.dtype, Fraction, Decimal,
             range)  # fmt: skip
 FRESH = "Write into an array made with np.zeros."
-REMEDY = "Write it with operations whose derivative a graph can hold, or use graph.vjp."
 
 
-class Builder:
+class Builder(Rules):
     """The nodes of a graph in the making, and which of them the values of the program are."""
-
-    __slots__ = ("t", "nodes", "places", "constants", "looks", "inside")
 
     def __init__(self, t: Tape) -> None:
         self.t = t
@@ -123,6 +122,8 @@ class Builder:
             return slice(*[self.form(e) for e in (x.start, x.stop, x.step)])
         if kind is list or kind is tuple:
             return kind([self.form(e) for e in x])
+        if kind is Like or kind is Part:
+            return x
         if issubclass(kind, (list, tuple)):
             return tuple([self.form(e) for e in x]) if issubclass(kind, tuple) else [self.form(e) for e in x]
         if kind is dict:
@@ -311,16 +312,14 @@ class Builder:
         args = (Link(self.number(x)), self.form(b))
         self.add("inplace", call.__name__, call.__name__, args, {}, x.v, None, None, s)
 
-    def writing(self, f: Any, args: Any, kwargs: Any) -> None:
-        """A function that writes into its first argument."""
-        from ..python import ndarray as arrays
-
+    def writing(self, f: Any, args: Any, kwargs: Any, noted: bool = False) -> None:
+        """A function that writes into its first argument; `noted`: for a derivative it has been recorded."""
         s = site()
-        if self.t.deep:
+        if self.t.deep and not noted:
             raise refuse(f"{f.__name__} is used in a function whose derivative is a graph", "Write x[i] = v instead.")
         x = args[0] if args else next(iter(kwargs.values()))
         self.target_array(x, s)
-        method = getattr(arrays, f.__name__, None) is f
+        method = getattr(ndarray, f.__name__, None) is f
         target = calls.Target("method", f.__name__, None) if method else calls.target_of(f)
         self.add(target.kind, f.__name__, target.name, self.form(args), self.form(kwargs), None, False, None, s)
 
@@ -334,48 +333,6 @@ class Builder:
         if kind is dict:
             return {k: self.stand_in(e) for k, e in x.items()}
         return x
-
-    # Derivatives inside
-
-    def alias(self, x: Any, r: Any) -> None:
-        """The argument `r` of an inner function is `x`, in memory of its own."""
-        if type(r.v) is ndarray:
-            args = (self.form(x),)
-            self.named(r, self.add("call", "copy", "numpy.copy", args, {}, r.v, False))
-        elif isinstance(x, Ref):
-            self.places[id(r.n)] = (r.n, self.number(x))
-        else:
-            self.named(r, self.add("call", "item", "autograd_frontend.graph.helpers.number", (x,), {}, r.v, False))
-
-    def helper(self, name: str, args: Any) -> Any:
-        """A step of a derivative that looks at values when it runs (graph/helpers.py)."""
-        path = f"autograd_frontend.graph.helpers.{name}"
-        v = results.helped(path, self.stand_in(args), {})
-        return self.value(v, self.add("call", name, path, self.form(args), {}, v, None, None, site()))
-
-    def fitted(self, d: Any, g: Any, fit: Any) -> Any:
-        """The cotangent `d` of an operand in its shape and dtype, with exact zeros where `g` has them."""
-        if fit is None:
-            return d
-        if fit is True:
-            return self.helper("strong_zero", (d, g))
-        shape, dtype, strict = fit
-        v = self.stand_in(d)
-        same = described(v)[1:] == (shape, str(dtype)) or (shape is None and type(v) is float)
-        if same:
-            return self.helper("strong_zero", (d, g)) if strict else d
-        return self.helper("fitted", (d, g, shape, None if dtype is None else str(dtype), strict))
-
-    def bilinear(self, f: Any, g: Any, x: Any) -> Any:
-        """`ops.bilinear(f, g, x)`: `f` is a graph of its own, which is run again where there are infinities."""
-        given = [results.spec_of(self.stand_in(e)) for e in (g, x)]
-        from .build import build
-
-        inner = build(f, tuple(given), {}, lambda i: "gx"[i])
-        last = inner.nodes[inner.result.number]
-        v = blank(last.type, last.shape, last.dtype)
-        form = (self.form(g), self.form(x))
-        return self.value(v, self.add("bilinear", "bilinear", "", form, {}, v, None, inner, site()))
 
     def refused(self, what: str, remedy: str) -> RecordError:
         """What needs a value that a graph does not have."""

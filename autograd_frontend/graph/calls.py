@@ -32,7 +32,8 @@ STATIC = set(
 WRITERS = ("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis")
 EXTRA = {
     "builtins.sum": sum, "builtins.float": float, "builtins.round": round, "builtins.pow": pow,
-    "numpy.add.at": np.add.at, "numpy.subtract.at": np.subtract.at, **{f"numpy.{name}": getattr(np, name) for name in WRITERS},
+    "numpy.add.at": np.add.at, "numpy.subtract.at": np.subtract.at,
+    **{f"numpy.{name}": getattr(np, name) for name in WRITERS},
 }  # fmt: skip
 HELPERS = ("strong_zero", "fitted", "times", "where", "number", "both", "either", "invert")
 PATHS: dict[str, Any] = {}  # path of a callable -> its operation, or None
@@ -83,12 +84,24 @@ def choosing(f: Any, name: str, first: int = 0) -> Callable[..., Any]:
         if BUILDING and (builder := builder_of(args)) is not None:
             if name == "bilinear":
                 return builder.bilinear(*args)
-            if name != "where" or not np.ndim(value(args[0])):
+            if name != "where" or (builder_of(args[0]) is not None and not np.ndim(value(args[0]))):
                 return builder.helper(name, args[first:])
         return program(*args)
 
     call.__name__ = name
     return call
+
+
+RULES: dict[Any, tuple[str, int]] = {}
+
+
+def rule_named(rule: Any) -> tuple[str, int] | None:
+    """The operation that a pullback rule is of, and which of its rules it is."""
+    if not RULES:
+        for key, op in OPERATIONS.items():
+            for i, r in enumerate(op.pulls):
+                RULES.setdefault(r.function, (key, i))
+    return RULES.get(rule)
 
 
 def target_of(call: Any) -> Target:

@@ -185,7 +185,8 @@ def check_detach(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
 
 def check_rand_uniform(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
     counted(n, 0)
-    OPERATIONS["rand_uniform"].function(*((0, *args[1:]) if args else ()), **{k: 0 if k == "shape" else x for k, x in kwargs.items()})
+    named = {k: 0 if k == "shape" else x for k, x in kwargs.items()}
+    OPERATIONS["rand_uniform"].function(*((0, *args[1:]) if args else ()), **named)
     return results.of_data_operation(OPERATIONS["rand_uniform"], args, kwargs)
 
 
@@ -290,6 +291,30 @@ def check_bilinear(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
             fitting(n.payload.nodes[form.number], x, "an argument")
     last = n.payload.nodes[n.payload.result.number]
     return blank(last.type, last.shape, last.dtype)
+
+
+def check_pullback(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
+    bare(n, 6)
+    key, i, floats, fit, _, refs = args
+    op = OPERATIONS.get(key) if type(key) is str else None
+    if op is None or type(i) is not int or not 0 <= i < len(op.pulls):
+        raise wrong(n, f"an unknown rule {key!r}, {i!r}, expected one of the table of operations")
+    if type(floats) is not bool or type(refs) is not list or len(refs) != len(op.pulls[i].needs) + op.variadic:
+        raise wrong(n, f"the rule of {key} needs {len(op.pulls[i].needs)} values")
+    if not (fit is None or fit is True or (type(fit) is tuple and len(fit) == 3)):
+        raise wrong(n, f"its fit is {fit!r}")
+    return blank(n.type, n.shape, n.dtype)
+
+
+def check_byproducts(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
+    bare(n, 3)
+    key, operands, settings = args
+    op = OPERATIONS.get(key) if type(key) is str else None
+    if op is None or not op.keeps or type(operands) is not tuple or type(settings) is not dict:
+        raise wrong(n, f"an unknown operation {key!r}, expected one that keeps something")
+    if len(operands) != len(op.operands) or not all(type(k) is str and k.isidentifier() for k in settings):
+        raise wrong(n, f"{key} has {len(op.operands)} operands")
+    return (0,) * len(op.keeps)
 
 
 def check_part(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:

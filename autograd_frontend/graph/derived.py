@@ -10,6 +10,7 @@ from .. import memory, stores
 from ..general import viewed
 from ..recording import HARMLESS, depends, emit, is_complex, refuse, settle, tape_of
 from ..tape import Ref, Tensor
+from .results import looks
 
 ndarray = np.ndarray
 
@@ -26,7 +27,7 @@ def recorded(b: Any, op: Any, call: Any, args: Any, kwargs: Any, v: Any, target:
     if is_complex(v) or any(is_complex(b.stand_in(x)) for x in operands):
         raise refuse("the derivative of complex numbers is no graph yet", "Use real and imaginary parts.", s)
     t = tape_of([x for x in operands if isinstance(x, Ref)])
-    if op.views and type(operands[0]) is Tensor:
+    if op.views and type(operands[0]) is Tensor and looks(op, operands, attributes):
         r = viewed(op, call, args, kwargs, first, operands, attributes, t)
         if r is operands[0]:
             return r
@@ -46,6 +47,7 @@ def bound(b: Any, op: Any, args: Any, kwargs: Any) -> Any:
     for name, x in attributes.items():
         if type(x) not in HARMLESS and depends(x) and not is_data(b, x):
             raise refuse(f"{name} of {op.name} depends on an input, but it has to be plain data", "Use np.where.")
+    attributes |= dict.fromkeys(op.keeps)  # they are recorded when the rules ask for them
     return tuple([settle(x) for x in given]), attributes, given[0] if given else None
 
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import GraphError
+from ..ops.block import Like
 from .arguments import Fields
-from .nodes import IGNORED, Ignored, Link
+from .nodes import IGNORED, Ignored, Link, Part
 
 DEEP, DIGITS = 100, 10_000  # how deep containers may nest, how long a number may be
 TYPES: dict[str, Any] = {x.__name__: x for x in (float, int, bool, complex)}
@@ -117,8 +118,13 @@ def named(given: Any, depth: int) -> Any:
         from ..trace import gradient_type
 
         return gradient_type(tuple(fields))(*each(values, depth))
+    if name in OURS:
+        return OURS[name](*each(values, depth))
     kind: Any = collections.namedtuple(name, fields, module="graph_of_a_file")  # type: ignore[misc]
     return kind(*each(values, depth))
+
+
+OURS: dict[str, Any] = {"Like": Like, "Part": Part}
 
 
 def scalar(given: Any, depth: int) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import RecordError
 from ..recording import refuse
 from ..transforms import vjp
 from .arguments import Fields
@@ -25,7 +26,13 @@ def gradient(graph: Graph) -> Graph:
     names = [*graph.signature, "cotangent"]
     args = [like(graph, form, False) for form in graph.args]
     kwargs = {k: like(graph, form, False) for k, form in graph.kwargs.items()}
-    return build(differentiated, (*args, like(graph, graph.result, True)), kwargs, lambda i: names[i])
+    try:
+        return build(differentiated, (*args, like(graph, graph.result, True)), kwargs, lambda i: names[i])
+    except RecordError:
+        raise
+    except Exception as error:  # of a rule, on stand-ins: the graph itself has been checked
+        reason = f"the gradient of {graph.name} is no graph: a rule does not go without values ({error})"
+        raise RecordError(reason, None, "Use graph.vjp.") from error
 
 
 def like(graph: Graph, form: Any, cotangent: bool) -> Any:

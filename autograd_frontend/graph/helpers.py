@@ -9,7 +9,7 @@ import numpy as np
 from .. import cotangents
 from ..ops.plain import FLOATS, PLAIN
 
-times, bilinear, both, either, invert = PLAIN.times, PLAIN.bilinear, FLOATS.both, FLOATS.either, FLOATS.invert
+times, bilinear, invert = PLAIN.times, PLAIN.bilinear, FLOATS.invert
 
 
 def strong_zero(d: Any, g: Any) -> Any:
@@ -24,9 +24,40 @@ def fitted(d: Any, g: Any, shape: Any, dtype: Any, strict: bool) -> Any:
     return cotangents.fitted(d, g, (shape, dtype and np.dtype(dtype), strict))
 
 
+def pulled(rule: Any, floats: bool, fit: Any, g: Any, saved: list[Any], number: str) -> Any:
+    """The cotangent of an operand by a rule, in the operand's shape and dtype; `number` is that of a number."""
+    with np.errstate(all="ignore"):
+        d = by_rule(rule, floats, g, saved)
+        if fit is not None:
+            d = strong_zero(d, g) if fit is True else cotangents.fitted(d, g, fit)
+    if number == "float":
+        return float(d)
+    return np.dtype(number).type(d) if number.startswith("float") and not isinstance(d, np.generic) else d
+
+
+def by_rule(rule: Any, floats: bool, g: Any, saved: list[Any]) -> Any:
+    """A rule; of floats that raise where IEEE has an answer, with float64."""
+    try:
+        return rule(FLOATS if floats else PLAIN, g, *saved)
+    except (ArithmeticError, ValueError):
+        if not floats:
+            raise
+        return float(rule(PLAIN, *[np.float64(x) if type(x) in (int, float) else x for x in (g, *saved)]))
+
+
 def where(condition: Any, x: Any, y: Any) -> Any:
-    """One or the other."""
-    return PLAIN.where(bool(condition), x, y)
+    """One or the other; a number of Python's beside one of NumPy's in its type."""
+    r = PLAIN.where(bool(condition), x, y)
+    other = y if isinstance(y, np.generic) else x
+    return type(other)(r) if type(r) is float and isinstance(other, np.generic) else r
+
+
+def both(a: Any, b: Any) -> bool:
+    return bool(a and b)
+
+
+def either(a: Any, b: Any) -> bool:
+    return bool(a or b)
 
 
 def number(x: Any) -> Any:

@@ -17,7 +17,7 @@ from ..tape import owner_of
 from . import helpers
 from .arguments import Fields, fitting, leaves_of
 from .calls import IN_PLACE, OPERATORS, callable_at
-from .nodes import Graph, Link, Node, links
+from .nodes import Graph, Link, Node, Part, links
 
 ndarray = np.ndarray
 FRESH = {"operator", "memory", "rand_uniform", "bernoulli_mask", "detach"}  # kinds whose arrays are nobody else's
@@ -53,6 +53,8 @@ class Writer:
         kind = type(form)
         if kind is Link:
             return self.name(form.number)
+        if kind is Part:
+            return f"{self.name(form.link.number)}[{form.which}]"
         if kind is slice:
             return f"slice({', '.join(self.form(e) for e in (form.start, form.stop, form.step))})"
         if kind is list:
@@ -162,6 +164,19 @@ def lower_attribute(n: Node, w: Writer) -> None:
 
 def lower_bilinear(n: Node, w: Writer) -> None:
     w.put(f"{w.name(n.number)} = {w.hold(helpers.bilinear, 'f')}({w.hold(n.payload.run)}, {w.arguments(n)})")
+
+
+def lower_pullback(n: Node, w: Writer) -> None:
+    key, i, floats, fit, g, refs = n.args
+    rule = w.hold(OPERATIONS[key].pulls[i].function, "r")
+    given = f"{floats}, {w.form(fit)}, {w.form(g)}, {w.form(refs)}, {n.dtype if n.type != 'array' else ''!r}"
+    w.put(f"{w.name(n.number)} = {w.hold(helpers.pulled, 'f')}({rule}, {given})")
+
+
+def lower_byproducts(n: Node, w: Writer) -> None:
+    key, operands, settings = n.args
+    given = [w.form(x) for x in operands] + [f"{k}={w.form(x)}" for k, x in settings.items()]
+    w.put(f"{w.name(n.number)} = {w.hold(OPERATIONS[key].function.compute, 'f')}({', '.join(given)})[1:]")
 
 
 def lower_part(n: Node, w: Writer) -> None:

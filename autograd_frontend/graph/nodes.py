@@ -21,6 +21,13 @@ class Link(NamedTuple):
     number: int
 
 
+class Part(NamedTuple):
+    """One of the by-products of an operation, which only the rules of its derivative read."""
+
+    link: Link
+    which: int
+
+
 class Ignored(NamedTuple):
     """An argument that may be anything: the cotangent of data."""
 

@@ -52,13 +52,15 @@ PREAMBLE = {
     chosen, other = (x, y) if condition else (y, x)
     if type(chosen) is int:
         return np.full(other.shape, chosen, other.dtype)[()] if hasattr(other, "dtype") else type(other)(chosen)
+    if type(chosen) is float and isinstance(other, np.generic):
+        return type(other)(chosen)
     return chosen''',
     "number": '''def number(x):
     return x''',
     "both": '''def both(a, b):
-    return a and b''',
+    return bool(a and b)''',
     "either": '''def either(a, b):
-    return a or b''',
+    return bool(a or b)''',
     "invert": '''def invert(a):
     return not a''',
     "bilinear": '''def bilinear(f, g, x):

@@ -32,15 +32,23 @@ def given_by(op: Operation, call: Any, args: Any, kwargs: Any) -> Any:
         count = len(op.operands)
         return by_broadcasting(call, args[:count], args[count:], kwargs)
     operands, attributes = bound(op, args, kwargs)
-    if op.views:
+    if op.views and looks(op, operands, attributes):
         with np.errstate(all="ignore"):
-            return viewing(op, call, args, kwargs)
+            return exact(call(*args, **kwargs), op, call, args, kwargs)
     if op.parts:
         return several(op, call, operands, attributes, args, kwargs)
     if op.elementwise:
         return of_entries(op, call, operands, args, kwargs)
     possible(op, call, operands, attributes, args, kwargs)
-    return exact(by_rule(op, operands, attributes), op, call, args, kwargs)
+    v = exact(by_rule(op, operands, attributes), op, call, args, kwargs)
+    return widened(v, call, args, kwargs) if any(is_whole(x) for x in operands) else v
+
+
+def looks(op: Operation, operands: Any, attributes: Any) -> bool:
+    """Whether an operation that may give a view does nothing but move entries."""
+    if op.name == "einsum":
+        return len(operands) == 1
+    return op.name not in ("matrix_power", "diff") or attributes.get("n") == (1 if op.name == "matrix_power" else 0)
 
 
 def bound(op: Operation, args: Any, kwargs: Any) -> Any:
@@ -57,6 +65,28 @@ FITTING = set(
     "vstack hstack dstack column_stack concat linear mse_loss multi_dot matrix_power vecdot matvec vecmat".split()
 )
 SMALL = (2, 3, 5, 7, 11, 13)
+
+
+def is_whole(x: Any) -> bool:
+    """Whether an operand is an array of integers or truth values."""
+    return type(x) is ndarray and x.dtype.kind in "iub"
+
+
+def widened(v: Any, call: Any, args: Any, kwargs: Any) -> Any:
+    """The result for whole numbers, of which sums are wider, in the dtype that a small call gives."""
+    try:
+        small = call(*[few(x) for x in args], **kwargs)
+    except (ValueError, IndexError, TypeError):  # settings that belong to the shape
+        return v
+    if not hasattr(v, "dtype") or getattr(small, "dtype", v.dtype) == v.dtype:
+        return v
+    return blank("array" if type(v) is ndarray else "scalar", v.shape, small.dtype)
+
+
+def few(x: Any) -> Any:
+    if type(x) is ndarray:
+        return np.ones(tuple([min(n, 2) for n in x.shape]), x.dtype)
+    return type(x)([few(e) for e in x]) if type(x) in (list, tuple) else x
 
 
 def possible(op: Operation, call: Any, operands: Any, attributes: Any, args: Any, kwargs: Any) -> None:
@@ -90,12 +120,8 @@ def exact(v: Any, op: Operation, call: Any, args: Any, kwargs: Any) -> Any:
     if module.startswith("scipy") and op.name == "norm" and not np.ndim(v):  # some come from BLAS as Python's floats
         small = [np.ones(tuple([min(n, 2) for n in x.shape]), x.dtype) if type(x) is ndarray else x for x in args]
         return blank(*described(call(*small, **kwargs)))
-    return v[()] if type(v) is ndarray and not v.ndim and module == "autograd_frontend.ops" else v
-
-
-def viewing(op: Operation, call: Any, args: Any, kwargs: Any) -> Any:
-    """Moving memory costs nothing where it is a view; otherwise only its kind is looked at."""
-    return exact(call(*args, **kwargs), op, call, args, kwargs)
+    scalar = module == "autograd_frontend.ops" or op.name in ("einsum", "matrix_power", "diff")
+    return v[()] if type(v) is ndarray and not v.ndim and scalar else v
 
 
 def of_entries(op: Operation, call: Any, operands: Any, args: Any, kwargs: Any) -> Any:
@@ -246,7 +272,7 @@ def chosen(condition: Any, x: Any, y: Any) -> Any:
     """What `where` of a condition that is a number gives: one or the other, which have one type."""
     if type(condition) is ndarray and condition.ndim:
         return by_broadcasting(np.where, (condition, x, y))
-    other = y if type(x) is int else x
+    other = y if type(x) is int or hasattr(y, "dtype") else x
     return blank(*described(other))
 
 

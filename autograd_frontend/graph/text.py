@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .arguments import Fields
-from .nodes import Graph, Ignored, Link, Node
+from .nodes import Graph, Ignored, Link, Node, Part
 
 SHOWN = 60  # characters of a setting
 
@@ -24,6 +24,8 @@ def written(form: Any) -> str:
     kind = type(form)
     if kind is Link:
         return f"%{form.number}"
+    if kind is Part:
+        return f"{written(form.link)}[{form.which}]"
     if kind is Ignored:
         return "_"
     if kind is slice:
