@@ -246,6 +246,7 @@ MADE_UP = [
     (lambda h: b"{", "says something impossible"),
     (lambda h: b"\xff\xfe", "says something impossible"),
     (lambda h: h.update(args={"tuple": [{"decimal": "1e999999999"}, {"fraction": "1e999999999"}]}), "may be huge"),
+    (named("sin", args={"tuple": [{"named": ["Part", ["link", "which"], [{"node": 0}, "0] or exit("]]}]}), "a part"),
     (lambda h: h.update(args={"tuple": [{"named": ["A", ["__import__('os')"], [1]]}]}), "named tuple"),
 ]
 
@@ -303,6 +304,8 @@ def test_a_fuzzed_header_is_refused_or_a_graph(place, other):
         return
     graph.check()
     str(graph)
+    graph.compiled()
+    graph.function()
 
 
 def test_draws_come_back(tmp_path):

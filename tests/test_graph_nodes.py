@@ -11,7 +11,7 @@ import pytest
 
 from autograd_frontend import GraphError, RecordError, ops, primitive, record, spec
 from autograd_frontend.graph import Node
-from autograd_frontend.graph.nodes import Link
+from autograd_frontend.graph.nodes import Link, Part
 
 X = np.array([0.3, 0.5, 0.7])
 W = np.array([1.0, -2.0, 0.5])
@@ -134,6 +134,22 @@ def test_writes_into_arguments_reach_the_caller():
     graph, given = record(f).graph(X), X.copy()
     np.testing.assert_array_equal(graph.run(given), [10.0, 1.0, 1.4])
     assert given[0] == 5.0
+
+
+def test_out_by_position_is_a_write():
+    def f(x):
+        b, c, t, d = np.zeros(3), np.zeros(3), np.zeros(1), np.zeros(3)
+        b[0] = x[1]
+        np.negative(b, b)
+        np.add(b, x, b)
+        np.multiply(x, 2.0, c)
+        np.sum(x.reshape(1, 3), 1, None, t)
+        np.clip(x, 0.4, 0.6, c[::-1])
+        np.floor(x * 4, d)
+        return b, c, t, d
+
+    for ours, theirs in zip(record(f).graph(X).run(X), f(X)):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_runs_do_not_share_memory():
@@ -424,6 +440,7 @@ BROKEN = [
     (with_(14, args=(Link(12), Link(13))), "it writes into the constant 12"),
     (with_(9, args=(Link(8), 0)), "it has 2 arguments"),
     (with_(9, args=(Link(8), slice(0, 2), Link(6))), "could not broadcast"),
+    (with_(2, args=(Part(Link(0), "0] or exit("),)), "expected the number of one"),
     (lambda g: setattr(g, "result", Link(40)), "the result names the node 40"),
     (lambda g: setattr(g, "result", Link(9)), "the result names the node 9, which has no value"),
     (lambda g: setattr(g, "args", (Link(0), Link(0))), "expected each of the 2 inputs once"),

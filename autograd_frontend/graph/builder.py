@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import RecordError
+from ..general import NO_OUT
 from ..ops.block import Like
+from ..python import OUT_OF_METHODS, out_place
 from ..recording import HERE, builder_of, lifted, line, refuse, settle, site
 from ..rewrite import place_of
 from ..tape import Ref, Scalar, Tape, Tensor, View, node, owner_of, tensor
@@ -161,6 +163,7 @@ class Builder(Rules):
     def operation(self, op: Any, call: Any, args: Any, kwargs: Any, s: Any = None) -> Any:
         """A call that has a block."""
         target = calls.target_of(call)
+        args, kwargs = with_out(args, kwargs, out_of(op, target))
         s = s or site()
         self.writable(target, args, kwargs)
         given, named = self.stand_in(args), self.stand_in(kwargs)
@@ -228,10 +231,14 @@ class Builder(Rules):
 
     def data(self, name: str, call: Any, args: Any, kwargs: Any, method: bool = False) -> Any:
         """A call whose result is plain data."""
+        if not method and name in calls.OPERATORS and calls.target_of(call).kind == "operator":
+            return self.data_operator(call, args)
         given, named = self.stand_in(args), self.stand_in(kwargs)
         if name in calls.STATIC:
             return call(*given, **named) if not method else getattr(given[0], name)(*given[1:], **named)
         f = getattr(np, name, call) if method else call
+        args, kwargs = with_out(args, kwargs, OUT_OF_METHODS.get(name, NO_OUT) if method else out_place(call))
+        given, named = self.stand_in(args), self.stand_in(kwargs)
         v = results.given_by_data(name, f, given, named)
         s = site()
         target = calls.Target("method", name, None) if method else calls.target_of(call)
@@ -345,6 +352,21 @@ class Builder(Rules):
 def kwargs_of(p: Any, kwargs: Any) -> dict[str, Any]:
     """The keyword-only arguments of a call of a primitive."""
     return {k: x for k, x in kwargs.items() if k in p.arguments.keywords or k not in p.arguments.names}
+
+
+def out_of(op: Any, target: Any) -> int:
+    """The position of the argument `out` of a call."""
+    if target.kind == "operator" or op.data:
+        return NO_OUT
+    if op.elementwise and op.bind is None:
+        return len(op.operands)
+    names = op.bind.__code__.co_varnames[: op.bind.__code__.co_argcount]
+    return names.index("out") if "out" in names else NO_OUT
+
+
+def with_out(args: Any, kwargs: Any, at: int) -> tuple[Any, Any]:
+    """The arguments of a call with `out` by its name."""
+    return (args, kwargs) if len(args) <= at else ((*args[:at], *args[at + 1 :]), {**kwargs, "out": args[at]})
 
 
 def is_mask(x: Any) -> bool:

@@ -13,7 +13,7 @@ from ..ops.block import OPERATIONS
 from . import calls, results
 from .arguments import fitting
 from .builder import is_mask
-from .nodes import NUMBERS, TYPES, Graph, Link, Node, links, replaced
+from .nodes import NUMBERS, TYPES, Graph, Link, Node, Part, links, replaced
 from .shapes import assignable, blank, described
 
 ndarray = np.ndarray
@@ -68,9 +68,20 @@ def typed(n: Node) -> None:
         raise wrong(n, f"its shape is {n.shape}, expected () of a {n.type}")
     if not isinstance(n.args, tuple) or not isinstance(n.kwargs, dict) or not all(type(k) is str for k in n.kwargs):
         raise wrong(n, "its arguments are no tuple and dict")
+    for part in parts_in((n.args, n.kwargs)):
+        if type(part.link) is not Link or type(part.which) is not int:
+            raise wrong(n, f"it has a part {part.which!r:.50}, expected the number of one")
     for k in n.kwargs:
         if not k.isidentifier() or keyword.iskeyword(k):
             raise wrong(n, f"{k!r} is no name of an argument")
+
+
+def parts_in(form: Any) -> list[Part]:
+    """The by-products that a form names."""
+    if type(form) is Part:
+        return [form]
+    inside = form.values() if isinstance(form, dict) else form if isinstance(form, (list, tuple)) else ()
+    return [part for e in inside for part in parts_in(e)]
 
 
 def flagged(n: Node, graph: Graph) -> None:

@@ -118,13 +118,15 @@ def named(given: Any, depth: int) -> Any:
         from ..trace import gradient_type
 
         return gradient_type(tuple(fields))(*each(values, depth))
-    if name in OURS:
-        return OURS[name](*each(values, depth))
+    if name == "Like":
+        return Like(*each(values, depth))
+    if name == "Part":
+        whole, which = each(values, depth)
+        if type(whole) is not Link or type(which) is not int:
+            raise GraphError(f"the file has a part {which!r:.50} in it")
+        return Part(whole, which)
     kind: Any = collections.namedtuple(name, fields, module="graph_of_a_file")  # type: ignore[misc]
     return kind(*each(values, depth))
-
-
-OURS: dict[str, Any] = {"Like": Like, "Part": Part}
 
 
 def scalar(given: Any, depth: int) -> Any:

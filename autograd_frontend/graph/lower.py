@@ -54,7 +54,7 @@ class Writer:
         if kind is Link:
             return self.name(form.number)
         if kind is Part:
-            return f"{self.name(form.link.number)}[{form.which}]"
+            return f"{self.form(form.link)}[{form.which!r}]"
         if kind is slice:
             return f"slice({', '.join(self.form(e) for e in (form.start, form.stop, form.step))})"
         if kind is list:
@@ -110,7 +110,7 @@ def lower_memory(n: Node, w: Writer) -> None:
 def lower_view(n: Node, w: Writer) -> None:
     link, shape, dtype, offset, strides = n.args
     memory = f"{w.name(link.number)}.ravel('K')"
-    look = f"{w.form(shape)}, {w.hold(np.dtype(dtype))}, {memory}, {offset}, {w.form(strides)}"
+    look = f"{w.form(shape)}, {w.hold(np.dtype(dtype))}, {memory}, {w.form(offset)}, {w.form(strides)}"
     w.put(f"{w.name(n.number)} = ndarray({look})")
 
 
@@ -169,7 +169,7 @@ def lower_bilinear(n: Node, w: Writer) -> None:
 def lower_pullback(n: Node, w: Writer) -> None:
     key, i, floats, fit, g, refs = n.args
     rule = w.hold(OPERATIONS[key].pulls[i].function, "r")
-    given = f"{floats}, {w.form(fit)}, {w.form(g)}, {w.form(refs)}, {n.dtype if n.type != 'array' else ''!r}"
+    given = f"{floats!r}, {w.form(fit)}, {w.form(g)}, {w.form(refs)}, {n.dtype if n.type != 'array' else ''!r}"
     w.put(f"{w.name(n.number)} = {w.hold(helpers.pulled, 'f')}({rule}, {given})")
 
 
@@ -181,7 +181,7 @@ def lower_byproducts(n: Node, w: Writer) -> None:
 
 def lower_part(n: Node, w: Writer) -> None:
     x, i = n.args
-    w.put(f"{w.name(n.number)} = {w.form(x)}[{i}]")
+    w.put(f"{w.name(n.number)} = {w.form(x)}[{i!r}]")
 
 
 LOWER: dict[str, Callable[[Node, Writer], None]] = {
