@@ -17,12 +17,18 @@ import numpy as np
 
 from . import strided
 
+ndarray, vdot, isfinite = np.ndarray, np.vdot, math.isfinite
+
 
 def finite(x: Any) -> bool:
     """Whether all entries are finite, in one pass without a temporary; that of some huge ones is not seen."""
-    if type(x) is np.ndarray:
-        return math.isfinite(abs(x.dot(x) if x.ndim == 1 else np.vdot(x, x)))
-    return bool(x - x == 0)
+    if type(x) is not ndarray:
+        return bool(x - x == 0)
+    size = vdot(x, x)
+    try:
+        return isfinite(size)
+    except TypeError:  # it is complex
+        return isfinite(abs(size))
 
 
 LONG_ROW = 4096  # entries from which NumPy's pairwise sums are chosen
