@@ -27,8 +27,8 @@ def jvp(f: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
     """`value, tangent = jvp(f, args, tangents)`: the value of `f(*args)` and its derivative along `tangents`.
 
     `tangents` has one entry for each argument, in its structure, shapes and types; None where an argument does not
-    move (or is plain data). The tangent has the structure of the value: zero for constants, None in place of plain data.
-    Raises ValueError or TypeError where they do not fit, RecordError for what cannot be recorded faithfully.
+    move (or is plain data). The tangent has the structure of the value: zero for constants, None in place of plain
+    data. Raises ValueError or TypeError where they do not fit, RecordError for what cannot be recorded faithfully.
     """
     args, tangents = sequence("args", args), sequence("tangents", tangents)
     if len(args) != len(tangents):

@@ -54,7 +54,7 @@ def checked(x: Any, cotangent: Any, where: str, what: str = "cotangent") -> Any:
         if c.shape != shape:
             raise ValueError(f"the {what} of {where} has shape {c.shape}, expected {shape}")
         if type(x) is ndarray:
-            return c.astype(x.dtype)
+            return c.astype(x.dtype, copy=False)  # nobody writes into it
         return type(x)(c.item() if c.dtype.char not in "gG" else c[()])
     if isinstance(cotangent, (int, type(x))):
         return type(x)(cotangent)

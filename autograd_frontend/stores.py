@@ -20,14 +20,16 @@ RESULT_TO_COME = object()
 
 
 class Store:
-    """A write `container[key] = value`: entries overwritten pass their cotangent to the value and keep none."""
+    """A write `container[key] = value`: entries overwritten pass their cotangent to the value and keep none. `simple`:
+    the index is made of integers and slices, so that no entry occurs twice."""
 
-    __slots__ = ("place", "key", "value", "fit", "s")
+    __slots__ = ("place", "key", "value", "fit", "simple", "s")
 
     place: Any
     key: Any
     value: Any
     fit: Any
+    simple: bool
     s: Any
     op = "store"
 
@@ -56,10 +58,14 @@ class Store:
         else:
             if g.base is not None:
                 g = g.copy()
-            if repeats(key):
+            if not self.simple and repeats(key):
                 g = np.where(winners(m.shape, key), g, 0)
             m[key] = 0
-        add_to(value, g if self.fit is None else fitted(g, g, self.fit))
+        fit = self.fit
+        if fit is not None and not (g.shape == fit[0] and g.dtype == fit[1]):
+            add_to(value, fitted(g, g, fit))
+        else:
+            add_to(value, g, type(g) is ndarray)
 
 
 class Scatter:
@@ -78,13 +84,14 @@ class Scatter:
         add_to(self.value, fitted(g, g, self.fit))
 
 
-def stored(t: Tape, place: Node | View, key: Any, value: Any, fit: Any, s: Any) -> None:
+def stored(t: Tape, place: Node | View, key: Any, value: Any, fit: Any, s: Any, simple: bool = False) -> None:
     """Put a write on the tape. `value` None: what was written is not recorded."""
     n = Store()
     n.place = place
     n.key = key
     n.value = value
     n.fit = fit
+    n.simple = simple
     n.s = s
     t.append(n)
     if t.dual:
@@ -241,7 +248,7 @@ def put_array(v: Tensor, x: ndarray, key: Any, s: Any) -> bool:
     if id(x) in t.saves:
         t.protect(x)
     x[key] = w
-    stored(t, place, key, v.n, (w.shape, w.dtype, False), s)
+    stored(t, place, key, v.n, (w.shape, w.dtype, False), s, True)
     return True
 
 
@@ -259,7 +266,7 @@ def put_part(v: Tensor, x: Tensor, key: Any, s: Any) -> bool:
     if id(owner) in t.saves:
         t.protect(target)
     target[key] = w
-    stored(t, x.n, key, v.n, (w.shape, w.dtype, False), s)
+    stored(t, x.n, key, v.n, (w.shape, w.dtype, False), s, True)
     return True
 
 

@@ -13,6 +13,7 @@ import pytest
 from autograd_frontend import RecordError, grad, hvp, record, vjp
 
 from . import oracle
+from .checking import faithful
 
 VECTOR = np.array([0.5, -1.2, 2.0])
 
@@ -222,3 +223,26 @@ def test_the_cotangent_of_an_array_operation_that_gives_a_number(function):
     step = 1e-5 * np.array([0.3, -1.0, 0.5])
     second = (grad(function)(VECTOR + step) - grad(function)(VECTOR - step)) / 2e-5
     np.testing.assert_allclose(hvp(function)(VECTOR, step * 1e5), second, atol=1e-6)
+
+
+def looped(how):
+    def f(x):
+        b = np.array([1.0, 2.0])
+        s = 0.0
+        for t in how(b):
+            b += x
+            s = s + (t[1] if isinstance(t, tuple) else t)
+        return s
+
+    return f
+
+
+LOOPS = {
+    "plainly": lambda b: b, "enumerate": enumerate, "zip": lambda b: zip(b, b), "reversed": reversed,
+    "map": lambda b: map(lambda t: t, b), "flat": lambda b: b.flat,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_an_array_that_becomes_recorded_while_it_is_looped_over(name):
+    faithful(looped(LOOPS[name]), 0.5)
