@@ -88,8 +88,15 @@ def mine() -> tuple[Tape, ...]:
 
 def lifted(x: Any) -> Any:
     """The recorded array behind a plain one that holds recorded values; otherwise `x` itself."""
-    if len(ACTIVE) == 1 and type(x) is ndarray and x.base is None and id(x) not in ACTIVE[0].adopted:
-        return x  # by far the most common
+    if len(ACTIVE) == 1 and type(x) is ndarray and x.base is None:  # by far the most common
+        found = ACTIVE[0].adopted.get(id(x))
+        if found is None:
+            return x
+        n = found[1]
+        if n is not None and n.like is not None and n.like[0] == x.shape:
+            r = Tensor()
+            r.v, r.n, r.t, r.e = x, n, ACTIVE[0], True
+            return r
     for t in ACTIVE if len(ACTIVE) == 1 else mine():
         if t.adopted:
             found = t.adopted.get(id(x) if type(x) is ndarray and x.base is None else id(owner_of(x)))

@@ -230,7 +230,9 @@ def put(v: Scalar, x: ndarray, key: Any, s: Any) -> bool:
     if id(x) in t.saves:
         t.protect(x)
     x[key] = v.v
-    stored(t, place, key, v, None, s)
+    n = Store()  # `stored`, written out: it happens often
+    n.place, n.key, n.value, n.fit, n.simple, n.s = place, key, v, None, True, s
+    t.append(n)
     return True
 
 

@@ -24,11 +24,10 @@ def finite(x: Any) -> bool:
     """Whether all entries are finite, in one pass without a temporary; that of some huge ones is not seen."""
     if type(x) is not ndarray:
         return bool(x - x == 0)
-    size = vdot(x, x)
     try:
-        return isfinite(size)
+        return isfinite(vdot(x, x))
     except TypeError:  # it is complex
-        return isfinite(abs(size))
+        return isfinite(abs(vdot(x, x)))
 
 
 LONG_ROW = 4096  # entries from which NumPy's pairwise sums are chosen
