@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 
+import blocks
 import numpy as np
 import pytest
+from test_forward import function_of
 
 from autograd_frontend import check_grads, ops, primitive, record
 
@@ -109,3 +111,13 @@ def test_one_mode_alone(capsys):
 
 def test_narrow_types_are_compared_coarsely():
     check_grads(lambda x: np.sum(np.sin(x)), X.astype(np.float32), order=1)
+
+
+PUBLIC = [c for c in blocks.cases() if c.op.function is not None and c.call is c.op.function]
+CASES = {c.op.function.__name__: c for c in reversed(PUBLIC)}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_every_operation_of_the_interface(name):
+    c = CASES[name]
+    check_grads(function_of(c), c.inputs(), order=2, show=False)
