@@ -26,6 +26,7 @@ from .general import NO_OUT
 from .objects import overloaded
 from .ops import reductions
 from .ops.block import OPERATIONS
+from .ops.plain import once
 from .recording import (
     BUILDING,
     HERE,
@@ -376,6 +377,16 @@ def div_mod(x: Any, y: Any) -> Any:
     return (EAGER.floordiv(x, y), EAGER.mod(x, y, site()))
 
 
+def only_once(x: Any) -> Any:
+    """What a rule computes with here is not to be differentiated again."""
+    if depends(x):
+        raise refuse(
+            "the derivative of a product is taken again where it has infinite or NaN entries",
+            "Take them out before the product.",
+        )
+    return x
+
+
 def from_iterator(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:
     """`np.fromiter` stores into memory that nothing is recorded of, so it may only meet plain numbers."""
     items = list(itertools.islice(iterate(iter), None if count < 0 else count))
@@ -413,7 +424,7 @@ def fill(table: dict[Any, Any], methods: dict[str, Any]) -> None:
         float: to_float, int: to_int, bool: truth, complex: to_complex, builtins.type: kind_of, sum: total,
         math.fsum: over(reductions.exact_sum), math.prod: over(reductions.exact_product),
         round: rounded, pow: power, divmod: div_mod, min: iterating(min), max: iterating(max),
-        np.fromiter: from_iterator,
+        np.fromiter: from_iterator, once: only_once,
     })  # fmt: skip
     methods["sort"] = table[ndarray.sort] = sort_in_place
     protocols.fill(table)

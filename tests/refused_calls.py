@@ -74,6 +74,13 @@ def tangent_of_a_product_in_place():
     return jvp(f, (X,), (X,))
 
 
+def derivative_of_an_infinite_product():
+    def f(x):
+        return jvp(lambda x: np.outer(x, x), (x,), (X,))[1]  # here
+
+    return record(f)(np.array([1.0, np.inf, 2.0]))
+
+
 def two_numbers_for_an_entry():
     return record(lambda v: (v, v)).elementwise(X)  # here
 
@@ -297,6 +304,9 @@ CASES = [
      "Use reverse mode: grad, vjp."),
     (called, tangent_of_a_product_in_place, "matmul in place or with out= has no tangent",
      "Write its result: x[...] = y."),
+    (called, derivative_of_an_infinite_product,
+     "the derivative of a product is taken again where it has infinite or NaN entries",
+     "Take them out before the product."),
     (called, two_numbers_for_an_entry, "elementwise: the function gives tuple for an entry, expected one number",
      "Call it for one number of the result at a time."),
     (called, an_integer_too_large_for_an_entry,
