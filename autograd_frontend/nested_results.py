@@ -43,38 +43,36 @@ def places_of(x: Any, counts: Callable[[Any], bool]) -> Any:
     return named if any(p is not None for p in named.values()) else None
 
 
-def value_of(x: Any) -> Any:
-    """A result without handles."""
+def replaced(x: Any, leaf: Callable[[Any], Any]) -> Any:
+    """The same structure with what `leaf` makes of everything in it that is no container."""
     if isinstance(x, Ref):
-        return x.v
+        return leaf(x)
     if isinstance(x, (list, tuple)):
-        return like(x, [value_of(e) for e in x])
+        return like(x, [replaced(e, leaf) for e in x])
     if isinstance(x, dict):
-        found = {k: value_of(e) for k, e in x.items()}
+        found = {k: replaced(e, leaf) for k, e in x.items()}
         return found if type(x) is dict else rebuilt(x, found)
     if is_record(x):
         y = copy.copy(x)
         for f in dataclasses.fields(x):
-            object.__setattr__(y, f.name, value_of(getattr(x, f.name, None)))
+            object.__setattr__(y, f.name, replaced(getattr(x, f.name, None), leaf))
         return y
-    return x
+    return leaf(x)
+
+
+def value_of(x: Any) -> Any:
+    """A result without handles."""
+    return replaced(x, lambda e: e.v if isinstance(e, Ref) else e)
 
 
 def held(x: Any) -> Any:
     """A tangent in memory of its own: the function may write into what it was made of."""
-    if isinstance(x, Ref) or type(x) is ndarray:
-        return of(np.copy)(x) if type(value(x)) is ndarray else x
-    if isinstance(x, (list, tuple)):
-        return like(x, [held(e) for e in x])
-    if isinstance(x, dict):
-        found = {k: held(e) for k, e in x.items()}
-        return found if type(x) is dict else rebuilt(x, found)
-    if is_record(x):
-        y = copy.copy(x)
-        for f in dataclasses.fields(x):
-            object.__setattr__(y, f.name, held(getattr(x, f.name, None)))
-        return y
-    return x
+    return replaced(x, lambda e: of(np.copy)(e) if is_array(e) else e)
+
+
+def is_array(x: Any) -> bool:
+    """Whether this is an array, recorded or not."""
+    return type(x) is ndarray or (isinstance(x, Ref) and type(value(x)) is ndarray)
 
 
 def entry_of(x: Any, k: Any) -> Any:

@@ -210,3 +210,17 @@ def retyped(x: Any, dtype: Any) -> Any:
     return type(x)([retyped(e, dtype) for e in x]) if type(x) in (list, tuple) else x
 
 
+def function_of(c: Case) -> Any:
+    """The call as a function of the list of its operands, one that can be recorded."""
+    places = c.places()
+
+    def f(inputs):
+        args, kwargs = list(c.args), dict(c.kwargs)
+        for k, x in zip(places, inputs):
+            if type(k) is int:
+                args[k] = x
+            else:
+                kwargs[k] = x
+        return c.call(*args, **kwargs)
+
+    return f

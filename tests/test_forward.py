@@ -19,21 +19,6 @@ X = np.array([0.3, -1.2, 2.0])
 V = np.array([1.0, 2.0, -0.5])
 
 
-def function_of(c):
-    places = c.places()
-
-    def f(inputs):
-        args, kwargs = list(c.args), dict(c.kwargs)
-        for k, x in zip(places, inputs):
-            if type(k) is int:
-                args[k] = x
-            else:
-                kwargs[k] = x
-        return c.call(*args, **kwargs)
-
-    return f
-
-
 def flat(x):
     return [leaf for item in x for leaf in flat(item)] if isinstance(x, (list, tuple)) else [x]
 
@@ -45,7 +30,7 @@ def tolerance(c):
 
 @pytest.mark.parametrize("c", CASES, ids=str)
 def test_the_tangent_is_the_adjoint_of_the_pullback(c):
-    inputs, f = c.inputs(), function_of(c)
+    inputs, f = c.inputs(), blocks.function_of(c)
     along, weights = oracle.random_like(inputs, 1), oracle.random_like(c.plain(), 2)
     with np.errstate(all="ignore"):
         value, pushed = jvp(f, (inputs,), (along,))

@@ -14,16 +14,7 @@ CASES = [c for c in blocks.cases() if oracle.entries(c.plain()).size]
 
 def slope_of(c, weights, direction):
     """The derivative of `<weights, call(inputs)>` along `direction`, as a function of the list of operands."""
-    places = c.places()
-
-    def f(inputs):
-        args, kwargs = list(c.args), dict(c.kwargs)
-        for k, x in zip(places, inputs):
-            if type(k) is int:
-                args[k] = x
-            else:
-                kwargs[k] = x
-        return c.call(*args, **kwargs)
+    f = blocks.function_of(c)
 
     def slope(inputs):
         _, pull = vjp(f, inputs)
