@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from . import operators, rewrite
+from .arrays import ARRAYS
 from .errors import RecordError
 from .general import any_operation, composition, data_operation, unseen_by_numpy, write_out
 from .ops.block import COMPOSED, OPERATIONS, Operation, find
@@ -160,7 +161,7 @@ def slot(f: Any) -> Any:
     from .python import iterating
 
     owner = f.__self__
-    if type(owner) is ndarray and lifted(owner) is not owner:
+    if type(owner) in ARRAYS and lifted(owner) is not owner:
         return getattr(lifted(owner), f.__name__, None) or guard(f)
     if isinstance(owner, (int, float, complex, np.generic, ndarray, np.flatiter)):
         return guard(f)
@@ -191,12 +192,12 @@ def builtin(f: Any) -> Any:
         fill()
         return of(f)
     owner = f.__self__
-    if type(owner) is ndarray or isinstance(owner, np.generic):
+    if type(owner) in ARRAYS or isinstance(owner, np.generic):
         h = METHODS.get(f.__name__)
-        x = lifted(owner) if type(owner) is ndarray else owner
+        x = lifted(owner) if type(owner) in ARRAYS else owner
         if h is not None:
             return types.MethodType(h, x)
-        if ACTIVE and type(owner) is ndarray and f.__name__ in IN_PLACE:
+        if ACTIVE and type(owner) in ARRAYS and f.__name__ in IN_PLACE:
             protect(owner)
         return guard(f)
     if owner is None or isinstance(owner, types.ModuleType):
@@ -254,10 +255,10 @@ def guard(f: Any) -> Any:
             if type(x) not in HARMLESS:
                 if depends(x):
                     raise no_rule(f)
-                if type(x) is ndarray:
+                if type(x) in ARRAYS:
                     protect(x)
         memory = owner.base if type(owner) is np.flatiter else owner
-        if type(memory) is ndarray:
+        if type(memory) in ARRAYS:
             if depends(memory):
                 raise no_rule(f)
             protect(memory)
@@ -369,14 +370,14 @@ def low_rank(op: Operation, call: Callable[..., Any], general: Callable[..., Any
     def handle(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 2 and not kwargs:
             a, b = args
-            if type(a) in ARRAYS and type(b) in ARRAYS and ranks(a, b):
+            if type(a) in PRODUCTS and type(b) in PRODUCTS and ranks(a, b):
                 return fast(a, b)
         return general(*args, **kwargs)
 
     return handle
 
 
-ARRAYS = frozenset({ndarray, Tensor})
+PRODUCTS = frozenset({ndarray, Tensor})
 
 
 def ranks(a: Any, b: Any) -> bool:

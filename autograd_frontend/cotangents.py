@@ -31,8 +31,10 @@ def winners(shape: tuple[int, ...], key: Any) -> Any:
     return order[key] == rank
 
 
-def mirror_like(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...]) -> ndarray:
+def mirror_like(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...], session: Any = None) -> Any:
     """Zeros with the given strides; of their own where the entries overlap (a broadcast result has no views)."""
+    if session is not None:
+        return session.mirror(shape, dtype, strides)
     m = np.zeros(shape, dtype)
     if m.strides == strides or 0 in shape or any(s == 0 and n > 1 for s, n in zip(strides, shape, strict=True)):
         return m

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import ARRAYS
 from .callables import of
 from .iteration import manager, steps, unfold, unfolded
 from .memory import plain_key, read, read_plain
@@ -172,7 +173,7 @@ def inplace(op: Operation | None, call: Callable[[Any, Any], Any], plain: Callab
         kind = type(a)
         if kind is Scalar or kind is float or kind is int:
             return plain(a, b, s)
-        if kind is ndarray:
+        if kind in ARRAYS:
             b = settle(b)
             x = settle(a)
             if isinstance(b, Ref) and x is a and op is not None:
@@ -183,7 +184,7 @@ def inplace(op: Operation | None, call: Callable[[Any, Any], Any], plain: Callab
                 if ACTIVE:
                     before_plain_write(a, s)
                 return call(a, value(b))
-        elif kind is Tensor and a.t.live and type(a.v) is ndarray:
+        elif kind is Tensor and a.t.live and type(a.v) in ARRAYS:
             b = settle(b)
             x = a
         else:
@@ -229,9 +230,9 @@ def getitem(x: Any, i: Any, s: Any = 0) -> Any:
     kind = type(x)
     if kind is list or kind is tuple:
         return x[number_in(i) if isinstance(i, Ref) else i]
-    if kind is Tensor and x.t.live and type(x.v) is ndarray:
+    if kind is Tensor and x.t.live and type(x.v) in ARRAYS:
         return read(x, i, s)
-    if kind is ndarray:
+    if kind in ARRAYS:
         if ACTIVE and (len(ACTIVE) != 1 or ACTIVE[0].adopted):
             return read_plain(x, i, s)
         if type(i) is int:
@@ -240,7 +241,7 @@ def getitem(x: Any, i: Any, s: Any = 0) -> Any:
         if x.t.live and isinstance(x.v, np.generic):  # a number of NumPy's can be looked at like an array
             return read(of(np.array)(x), i, s)
         x = x.v
-    if isinstance(i, (Ref, tuple)) and (kind is ndarray or kind is Tensor):
+    if isinstance(i, (Ref, tuple)) and (kind in ARRAYS or kind is Tensor):
         return x[plain_key(i)]
     if kind is np.flatiter and lifted(x.base) is not x.base:
         return getitem(of(np.ravel)(x.base), i, s)
@@ -259,9 +260,9 @@ def number_in(i: Any) -> Any:
 def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
     """`x[i] = v`."""
     kind = type(x)
-    if kind is Tensor and x.t.live and type(x.v) is ndarray:
+    if kind is Tensor and x.t.live and type(x.v) in ARRAYS:
         write(v, x, i, s)
-    elif kind is ndarray:
+    elif kind in ARRAYS:
         if type(v) is Scalar:
             if put(v, x, i, s):
                 return
@@ -314,12 +315,12 @@ def iterate(x: Any) -> Any:
         return following(x.base.reshape(-1)) if x.base.flags.c_contiguous and not x.index else x
     if kind is memoryview:
         guarded(x)
-    return following(settle(x)) if kind is ndarray else steps(x)
+    return following(settle(x)) if kind in ARRAYS else steps(x)
 
 
 def following(x: Any) -> Any:
     """An array as a loop sees it: entries of a plain one may become recorded while the loop is running."""
-    return Entries(x) if ACTIVE and type(x) is ndarray and x.ndim == 1 and x.dtype.kind in "fc" else x
+    return Entries(x) if ACTIVE and type(x) in ARRAYS and x.ndim == 1 and x.dtype.kind in "fc" else x
 
 
 class Entries:
@@ -357,7 +358,7 @@ def truth(x: Any) -> bool:
         return bool(x.v)
     method = getattr(type(x), "__bool__", None)
     if not hasattr(method, "__code__"):
-        if type(x) is ndarray:
+        if type(x) in ARRAYS:
             refuse_value(x, *TEST)
         return bool(x)
     r = of(method)(x)

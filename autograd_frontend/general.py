@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import ARRAYS
 from .errors import RecordError
 from .memory import read, remember_spread, shares, view_of
 from .ops.block import OPERATIONS, Operation
@@ -103,7 +104,7 @@ def data_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any
                 settings[name] = pure(op, name, x) if callable(x) else value(x)
         for name in op.writes:
             for x in settings[name] if isinstance(settings[name], (list, tuple)) else ():
-                if type(x) is ndarray:
+                if type(x) in ARRAYS:
                     before_plain_write(x)
         return call(**dict(zip(names, map(current, given), strict=True)), **settings)
 
@@ -213,7 +214,7 @@ def unbound(op: Operation, call: Callable[..., Any], args: Any, kwargs: Any, err
         tried(call, args, kwargs)
         raise refuse(f"this form of {op.name} cannot be recorded: {error}", "Write it with functions that have a rule.")
     for x in (*args, *kwargs.values()):
-        if type(x) is ndarray:  # it may be written into
+        if type(x) in ARRAYS:  # it may be written into
             if kwargs.get("overwrite_input"):
                 before_plain_write(x)
             for t in mine():
@@ -229,7 +230,7 @@ def tried(call: Callable[..., Any], args: Any, kwargs: Any) -> None:
 def scratch(x: Any) -> Any:
     """The plain value of an argument, which the call may overwrite."""
     x = value(x)
-    return x.copy() if type(x) is ndarray else x
+    return x.copy() if type(x) in ARRAYS else x
 
 
 def viewed(
@@ -266,7 +267,7 @@ def viewed(
 
 def fixed(x: Any) -> Any:
     """An argument that later writes do not change (x itself, the array looked at, stays)."""
-    if type(x) is ndarray:
+    if type(x) in ARRAYS:
         return x.copy()
     return tuple([fixed(e) for e in x]) if type(x) is list else x
 
@@ -274,7 +275,7 @@ def fixed(x: Any) -> Any:
 def kept(x: Any) -> Any:
     """A setting as it is now: the caller may change a list later. (Arrays that rules need are copied first.)"""
     if type(x) is list or (type(x) is tuple and any(type(e) not in HARMLESS for e in x)):
-        return type(x)([e.copy() if type(e) is ndarray else kept(e) for e in x])
+        return type(x)([e.copy() if type(e) in ARRAYS else kept(e) for e in x])
     return x
 
 
@@ -283,7 +284,7 @@ def write_out(op: Any, call: Any, operands: Any, attributes: Any, args: Any, kwa
     s = site()
     x = settle(out)
     if t is not None and x is out and not isinstance(x, Ref):
-        if type(out) is not ndarray or out.dtype.kind not in "fc":
+        if type(out) not in ARRAYS or out.dtype.kind not in "fc":
             tried(call, args, kwargs)
         x = adopt(out, t, s)
     plain = {k: value(v) for k, v in kwargs.items()}
@@ -304,7 +305,7 @@ def write_out(op: Any, call: Any, operands: Any, attributes: Any, args: Any, kwa
 def several(op: Operation, v: Any, operands: Any, attributes: Any, t: Any) -> Any:
     """A tuple of results, each an operation of its own; its rules may ask for all `results`."""
     s = site()
-    if type(v) is ndarray:  # np.linalg.svd(x, compute_uv=False)
+    if type(v) in ARRAYS:  # np.linalg.svd(x, compute_uv=False)
         return emit(OPERATIONS[op.alone], v, operands, attributes, s, t)
     attributes = {**attributes, "results": list(v)}
     parts = [emit(OPERATIONS[p], r, operands, attributes, s, t) if p else r for p, r in zip(op.parts, v, strict=True)]
@@ -320,8 +321,8 @@ def composition(recorded: Callable[..., Any], call: Callable[..., Any]) -> Calla
 
     def handle(*args: Any, **kwargs: Any) -> Any:
         if depends(args) or depends(kwargs):
-            args = tuple([settle(x) if type(x) is ndarray else x for x in args])  # a plain `x[i]` would not be recorded
-            return recorded(of, *args, **{k: settle(x) if type(x) is ndarray else x for k, x in kwargs.items()})
+            args = tuple([settle(x) if type(x) in ARRAYS else x for x in args])  # a plain `x[i]` would not be recorded
+            return recorded(of, *args, **{k: settle(x) if type(x) in ARRAYS else x for k, x in kwargs.items()})
         return call(*[settle(x) for x in args], **{k: settle(x) for k, x in kwargs.items()})
 
     handle.__name__ = getattr(call, "__name__", recorded.__name__)

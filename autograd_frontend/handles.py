@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import eager, python, writes
+from .arrays import ARRAYS
 from .callables import METHODS, TABLE, fill, of
 from .recording import GENERATED, depends, is_complex, refuse, refuse_value, site
 from .tape import Ref, Scalar, Tensor
@@ -55,7 +56,7 @@ IN_PLACE = {"shape": "x = x.reshape(shape)", "dtype": "x.astype(dtype)", "stride
 
 def changed(name: str, self: Ref, value: Any) -> None:
     """`x.name = value`."""
-    if self.t.live and type(self.v) is np.ndarray:
+    if self.t.live and type(self.v) in ARRAYS:
         if name == "real" or (name == "imag" and is_complex(self.v)):
             return eager.store(value, attribute(self, name), Ellipsis, site())
         if name == "flat":
@@ -217,8 +218,8 @@ def install() -> None:
         "__rdivmod__": lambda self, other: python.div_mod(other, self),
         "__contains__": looked_at(operator.contains, "`in`", "Write np.any(x == v)."),
         "__delitem__": lambda self, i: operator.delitem(self.v, i),  # which raises
-        "__copy__": lambda self: of(np.copy)(self) if type(self.v) is np.ndarray else self,
-        "__deepcopy__": lambda self, memo: of(np.copy)(self) if type(self.v) is np.ndarray else self,
+        "__copy__": lambda self: of(np.copy)(self) if type(self.v) in ARRAYS else self,
+        "__deepcopy__": lambda self, memo: of(np.copy)(self) if type(self.v) in ARRAYS else self,
         "__floor__": looked_at(math.floor, "math.floor", INTEGER),
         "__ceil__": looked_at(math.ceil, "math.ceil", INTEGER),
         "__trunc__": looked_at(math.trunc, "math.trunc", INTEGER),

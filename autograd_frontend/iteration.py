@@ -8,8 +8,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
+from .arrays import ARRAYS
 from .callables import library, of, standard
 from .objects import is_function
 from .recording import settle
@@ -119,7 +118,7 @@ def unfold(x: Any, form: Any) -> Any:
     """What is about to be unpacked into a target of this form: a tuple of None, of forms, and for a star of `...` or
     `("*", form)`."""
     kind = type(x)
-    if kind is np.ndarray:
+    if kind in ARRAYS:
         x = settle(x)
     elif kind is Scalar:
         return x.v  # which cannot be unpacked, and says so

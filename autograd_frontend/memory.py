@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import ARRAYS, layout_of, owner_of, remote
 from .cotangents import repeats
 from .recording import ACTIVE, BUILDING, builder_of, lifted, overlaps, refuse_value
-from .tape import Node, Ref, Scalar, Tape, Tensor, View, node, owner_of, take, tensor, view
+from .tape import Node, Ref, Scalar, Tape, Tensor, View, node, take, tensor, view
 
 ndarray = np.ndarray
 float64 = np.float64
@@ -20,7 +21,7 @@ def note_memory(x: Tensor) -> None:
     """The array is about to be looked at through a view or written: its node must know the layout."""
     n = x.n
     if type(n) is not View and n.like is None:
-        n.like = (x.v.shape, x.v.dtype, x.v.strides)
+        n.like = layout_of(x.v)
 
 
 def view_of(x: Tensor, v: ndarray, call: Callable[..., Any], args: Any, kwargs: Any = None) -> Tensor:
@@ -31,7 +32,7 @@ def view_of(x: Tensor, v: ndarray, call: Callable[..., Any], args: Any, kwargs: 
 
 def shares(v: Any, x: Any) -> bool:
     """Whether `v` is `x` or a view of the same memory."""
-    return type(v) is ndarray and type(x) is ndarray and (v is x or v.base is not None) and owner_of(v) is owner_of(x)
+    return type(v) in ARRAYS and type(x) in ARRAYS and (v is x or v.base is not None) and owner_of(v) is owner_of(x)
 
 
 class Gather(Node):
@@ -78,8 +79,10 @@ def frozen(key: Any) -> Any:
 def frozen_part(k: Any) -> Any:
     if not hasattr(k, "__len__"):
         return k
+    if remote(k):
+        return k.get()
     a = np.array(k)  # of a list, but also of a tuple or a range
-    return a if a.size or type(k) is ndarray else a.astype(np.intp)
+    return a if a.size or type(k) in ARRAYS else a.astype(np.intp)
 
 
 def read(x: Tensor, key: Any, s: Any) -> Any:
@@ -89,7 +92,7 @@ def read(x: Tensor, key: Any, s: Any) -> Any:
     if type(key) is slice or type(key) is int:
         v = x.v[key]
         n = x.n
-        if type(v) is ndarray and (type(n) is View or n.like is not None) and not overlaps(x.v):
+        if type(v) in ARRAYS and (type(n) is View or n.like is not None) and not overlaps(x.v):
             place = View()  # written out: it happens often
             place.parent, place.call, place.args, place.kwargs, place.m = n, take, (key,), None, None
             r = Tensor()
@@ -102,7 +105,7 @@ def read(x: Tensor, key: Any, s: Any) -> Any:
     if kind is float64 and not x.t.deep and not x.t.dual:
         note_memory(x)
         return entry(v, x.n, key if type(key) is int else frozen(key), s, x.t)
-    if kind is ndarray and v.base is not None and (type(key) is slice or shares(v, x.v)):
+    if kind in ARRAYS and v.base is not None and (type(key) is slice or shares(v, x.v)):
         if not overlaps(x.v):
             n = x.n
             if type(n) is not View and n.like is None:
@@ -174,5 +177,5 @@ def plain_key(key: Any) -> Any:
         return key
     if isinstance(key, Ref):
         refuse_value(key, "an index", "Read through an array of indices, or write with np.where.")
-        return key.v
-    return key
+        return plain_key(key.v)
+    return key.get() if remote(key) else key

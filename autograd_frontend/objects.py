@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import ARRAYS
 from .callables import library, of, standard
 from .recording import refuse, settle, site, value
 from .stores import adopt, before_plain_write, protect
@@ -70,7 +71,7 @@ def differs(x: Any, y: Any) -> Any:
 
 def entrywise(x: Any, y: Any) -> bool:
     """Whether NumPy, on the left with `x`, calls the operator of `y` for every entry: `y` does not ask for all."""
-    if not (isinstance(x, np.generic) or isinstance(x, Ref) and type(x.v) is ndarray):
+    if not (isinstance(x, np.generic) or isinstance(x, Ref) and type(x.v) in ARRAYS):
         return False
     if hasattr(type(y), "__array_ufunc__"):
         return False

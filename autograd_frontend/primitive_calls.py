@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import forward
+from .arrays import owner_of
 from .errors import RecordError
 from .general import kept, unbound
 from .memory import remember_spread
@@ -32,7 +33,7 @@ from .recording import (
 )  # fmt: skip
 from .rewrite import place_of
 from .stores import protect
-from .tape import Deep, Node, Ref, Scalar, Tensor, node, owner_of, tensor
+from .tape import Deep, Node, Ref, Scalar, Tensor, node, tensor
 from .trees import holds_recorded, like, rebuilt
 
 ndarray = np.ndarray

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from . import protocols
+from .arrays import ARRAYS
 from .eager import EAGER, following, foreign, iterate, truth
 from .general import NO_OUT
 from .objects import overloaded
@@ -108,7 +109,7 @@ def iterating(f: Callable[..., Any]) -> Callable[..., Any]:
 
     def ready(x: Any) -> Any:
         kind = type(x)
-        if kind is ndarray:
+        if kind in ARRAYS:
             return following(settle(x)) if lazy else settle(x)
         if kind is np.flatiter:
             return iterate(x)
@@ -124,7 +125,7 @@ def iterating(f: Callable[..., Any]) -> Callable[..., Any]:
 def getter(f: Any) -> Callable[..., Any]:
     """An `operator.itemgetter`, `attrgetter` or `methodcaller`."""
     if type(f) is not operator.methodcaller:
-        return lambda x: f(settle(x) if type(x) is ndarray else x)
+        return lambda x: f(settle(x) if type(x) in ARRAYS else x)
     from .callables import of
 
     reduced: Any = f.__reduce__()
@@ -137,7 +138,7 @@ def getter(f: Any) -> Callable[..., Any]:
 
 def copied(x: Any) -> Any:
     """`copy.copy(x)`."""
-    return copy.copy(settle(x) if type(x) is ndarray else x)
+    return copy.copy(settle(x) if type(x) in ARRAYS else x)
 
 
 def copied_deeply(x: Any, memo: Any = None) -> Any:
@@ -156,7 +157,7 @@ def arrays_in(x: Any) -> list[Any]:
     found, todo, seen = [], [x], {id(x)}
     while todo:
         y = todo.pop()
-        if type(y) is ndarray:
+        if type(y) in ARRAYS:
             found.append(y)
         elif not isinstance(y, Ref):
             for z in gc.get_referents(y):
@@ -223,7 +224,7 @@ def before_out(name: str, args: Any, kwargs: Any, at: int) -> None:
     if depends(out):
         raise refuse(f"{name} cannot be recorded with out=", "Use its result.")
     for x in out if type(out) is tuple else (out,):
-        if type(x) is ndarray:
+        if type(x) in ARRAYS:
             before_plain_write(x, site())
 
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import ARRAYS, REMOTE, owner_of
 from .cotangents import COMPLEX128
 from .errors import Place, RecordError
 from .ops.block import LIKE, RESULT, SPECIAL, Like, Operation, like
 from .rewrite import is_program, place_of
 from .sweep import sweep_edges
-from .tape import Node, Ref, Scalar, Tape, Tensor, View, node, owner_of, tensor, view
+from .tape import Node, Ref, Scalar, Tape, Tensor, View, node, tensor, view
 
 ndarray = np.ndarray
 float64, _getframe = np.float64, sys._getframe
@@ -74,7 +75,7 @@ def line() -> Any:
 def short(x: Any) -> str:
     """A value in a message: its type and, for an array, its shape."""
     x = x.v if isinstance(x, Ref) else x
-    return f"{x.dtype} array of shape {x.shape}" if type(x) is ndarray else type(x).__name__
+    return f"{x.dtype} array of shape {x.shape}" if type(x) in ARRAYS else type(x).__name__
 
 
 def mine() -> tuple[Tape, ...]:
@@ -99,7 +100,7 @@ def lifted(x: Any) -> Any:
             return r
     for t in ACTIVE if len(ACTIVE) == 1 else mine():
         if t.adopted:
-            found = t.adopted.get(id(x) if type(x) is ndarray and x.base is None else id(owner_of(x)))
+            found = t.adopted.get(id(x) if type(x) in ARRAYS and x.base is None else id(owner_of(x)))
             if found is not None:
                 owner, n = found
                 if n is None:
@@ -107,6 +108,8 @@ def lifted(x: Any) -> Any:
                         "an array is used whose memory was written through an argument that is a view of it",
                         "Pass the whole array, or a copy of the part.",
                     )
+                if t.device is not None:
+                    return t.device_view(x, owner, n)  # type: ignore[attr-defined]
                 if x is owner and (n.like is None or n.like[0] == x.shape):  # else: x.shape = (m, n)
                     return tensor(x, n, t, True)
                 return spread(x, n, owner, t) if overlaps(x) else tensor(x, place_in(n, owner, x), t, True)
@@ -118,7 +121,9 @@ def place_in(n: Node, owner: ndarray, x: ndarray) -> View:
     offset = x.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
     shape, dtype, strides = x.shape, x.dtype, x.strides  # now: x.shape = (m, n) may change them
 
-    def look(m: ndarray) -> ndarray:
+    def look(m: Any) -> Any:
+        if type(m) in REMOTE:
+            return m.relaid(shape, dtype, offset, strides)
         buffer = m if m.base is None else m.base  # a mirror lies at the start of its buffer
         return ndarray(shape, dtype, buffer, offset, strides)
 
@@ -156,7 +161,7 @@ def builder_of(x: Any, depth: int = 6) -> Any:
         return None
     if kind is Tensor:
         return x.t.graph if x.t.live else None
-    if kind is ndarray:
+    if kind in ARRAYS:
         return builder_of(y) if x.dtype != object and (y := lifted(x)) is not x else None
     if depth:
         for e in x if isinstance(x, (list, tuple, set, frozenset)) else x.values() if isinstance(x, dict) else ():
@@ -177,7 +182,7 @@ HARMLESS = frozenset({int, float, str, bool, type(None), slice, float64, type, n
 def settle(x: Any) -> Any:
     """An operand as the recording sees it: recorded where it depends on an input, plain otherwise."""
     kind = type(x)
-    if kind is ndarray:
+    if kind in ARRAYS:
         return lifted(x) if ACTIVE else x
     if kind is Scalar or kind is Tensor:
         return x if x.t.live else x.v
@@ -197,7 +202,7 @@ def depends(x: Any, depth: int = 6) -> bool:
         return False
     if kind is Scalar or kind is Tensor:
         return bool(x.t.live)
-    if kind is ndarray:
+    if kind in ARRAYS:
         if x.dtype == object:
             return any(depends(e, depth - 1) for e in x.flat)
         return lifted(x) is not x
@@ -248,7 +253,7 @@ def emit(
 ) -> Any:
     """Record that `op` made `v` from `operands`, and return the handle of `v`. `again`: (function, args, kwargs) of a
     call that is linear in its operands."""
-    if t.complex or (v.dtype.kind == "c" if type(v) is ndarray else type(v) in COMPLEX):
+    if t.complex or (v.dtype.kind == "c" if type(v) in ARRAYS else type(v) in COMPLEX):
         op = on_complex(op, v, operands, s, t)
     edges = edges_of(op, v, operands, attributes, t)
     if (t.deep or t.dual) and edges:
@@ -263,7 +268,7 @@ COMPLEX = frozenset({complex, np.complex64, np.complex128, np.clongdouble})
 
 def is_complex(v: Any) -> bool:
     """Whether a value is made of complex numbers."""
-    return v.dtype.kind == "c" if type(v) is ndarray else type(v) in COMPLEX
+    return v.dtype.kind == "c" if type(v) in ARRAYS else type(v) in COMPLEX
 
 
 def on_complex(op: Operation, v: Any, operands: Any, s: Any, t: Tape) -> Operation:
@@ -283,6 +288,8 @@ def handle(name: str, v: Any, edges: list[Any], s: Any, t: Tape) -> Any:
     """A value with its node on the tape."""
     t.quiet = True
     kind = type(v)
+    if t.device is not None:
+        return t.handle(name, v, edges, s)  # type: ignore[attr-defined]
     if t.dual:
         from .nested import sum_handle
 
@@ -311,7 +318,7 @@ def handle(name: str, v: Any, edges: list[Any], s: Any, t: Tape) -> Any:
 def recordable(v: Any, s: Any = None) -> bool:
     """Whether a value of this kind carries a derivative. Exotic arrays are refused."""
     kind = type(v)
-    if kind is ndarray:
+    if kind in ARRAYS:
         c = v.dtype.kind
         if c == "f" or c == "c":
             return True
@@ -331,7 +338,7 @@ def edges_of(op: Operation, v: Any, operands: Any, attributes: Any, t: Tape) -> 
     """For every recorded operand: where its cotangent goes, by which rule, and what the rule needs."""
     edges = []
     each = op.variadic
-    shape, dtype = (v.shape, v.dtype) if type(v) is ndarray else (None, None)
+    shape, dtype = (v.shape, v.dtype) if type(v) in ARRAYS else (None, None)
     for i, x in enumerate(operands):
         kind = type(x)
         if (kind is Scalar or kind is Tensor) and x.t is t:
@@ -353,7 +360,7 @@ def edges_of(op: Operation, v: Any, operands: Any, attributes: Any, t: Tape) -> 
                 if type(xv) is float:  # a number in a derivative that is taken inside
                     same = (type(v) is float or type(v) is float64) and (op.elementwise or each)
                     fit = None if same else (None, None, rule.strict)
-                elif type(xv) is ndarray or isinstance(xv, np.generic):
+                elif type(xv) in ARRAYS or isinstance(xv, np.generic):
                     if not op.elementwise or xv.shape != shape or xv.dtype != dtype:
                         fit = (xv.shape, xv.dtype, rule.strict)
                     elif rule.strict:
@@ -373,7 +380,7 @@ def gather(
         if type(name) is int and name >= LIKE + RESULT:
             x = v if name == LIKE + RESULT else operands[name - LIKE]
             x = x.v if type(x) is Tensor else x
-            x = Like(x.shape, x.dtype) if type(x) is ndarray else like(value(x))
+            x = Like(x.shape, x.dtype) if type(x) in ARRAYS else like(value(x))
         elif type(name) is int:
             x = v if name < 0 else operands[name]
             kind = type(x)
@@ -386,7 +393,7 @@ def gather(
                 exposed = True
                 if kind is list or kind is tuple:
                     x = np.array(x)
-            arrays |= type(x) is ndarray
+            arrays |= type(x) in ARRAYS
             if type(v) is float and (type(x) is Fraction or type(x) is Decimal):  # math.sin of a Fraction is a float
                 x = float(x)
         elif name in SPECIAL:
@@ -395,14 +402,14 @@ def gather(
                 if type(v) is float:  # math.hypot of Decimals is a float
                     x = [float(e) if type(e) is Fraction or type(e) is Decimal else e for e in x]
                 arrays = True
-                exposed |= any(type(e) is ndarray or (type(e) is Tensor and e.e) for e in operands)
+                exposed |= any(type(e) in ARRAYS or (type(e) is Tensor and e.e) for e in operands)
             elif name == "operand":
                 if type(v) is float and (type(x) is Fraction or type(x) is Decimal):
                     x = float(x)
                 arrays = exposed = True
         else:
             x = attributes[name]
-            if type(x) is ndarray and name not in kept:  # an index, a mask: the caller may write into it
+            if type(x) in ARRAYS and name not in kept:  # an index, a mask: the caller may write into it
                 arrays = exposed = True
         saved.append(x)
     if arrays and exposed:

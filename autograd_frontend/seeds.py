@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import ARRAYS
 from .recording import is_complex
 from .tape import Ref
 
@@ -43,7 +44,7 @@ def seed(place: Any, x: Any, cotangent: Any, where: str = "the value") -> list[t
 
 def checked(x: Any, cotangent: Any, where: str, what: str = "cotangent") -> Any:
     """A cotangent in the shape and dtype of the value `x`."""
-    if type(x) is ndarray or isinstance(x, np.generic) or type(x) in (float, complex):
+    if type(x) in ARRAYS or isinstance(x, np.generic) or type(x) in (float, complex):
         try:
             c = np.asarray(cotangent)
         except Exception as error:
@@ -53,7 +54,7 @@ def checked(x: Any, cotangent: Any, where: str, what: str = "cotangent") -> Any:
             raise TypeError(f"the {what} of {where} is {c.dtype}, expected real numbers")
         if c.shape != shape:
             raise ValueError(f"the {what} of {where} has shape {c.shape}, expected {shape}")
-        if type(x) is ndarray:
+        if type(x) in ARRAYS:
             return c.astype(x.dtype, copy=False)  # nobody writes into it
         return type(x)(c.item() if c.dtype.char not in "gG" else c[()])
     if isinstance(cotangent, (int, type(x))):
@@ -66,7 +67,7 @@ def ones(place: Any, x: Any) -> Any:
     if isinstance(place, Ref):
         if is_complex(x):
             raise TypeError("the value is complex: its pullback needs a cotangent, dL/dRe + 1j*dL/dIm of a real L")
-        return np.ones(x.shape, x.dtype) if type(x) is ndarray else type(x)(1)
+        return np.ones(x.shape, x.dtype) if type(x) in ARRAYS else type(x)(1)
     if isinstance(place, list):
         return [ones(p, v) for p, v in zip(place, x, strict=True)]
     if isinstance(place, dict):

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import ARRAYS, layout_of, owner_of
 from .cotangents import fit_of, fitted, repeats, winners
 from .errors import RecordError
 from .memory import frozen, note_memory, plain_key
 from .ops.block import Operation
 from .recording import ACTIVE, BUILDING, edges_of, lifted, mine, on_complex, refuse, settle, short, tape_of
-from .tape import Node, Ref, Scalar, Tape, Tensor, View, add_to, duplicate, node, owner_of, tensor
+from .tape import Node, Ref, Scalar, Tape, Tensor, View, add_to, duplicate, node, tensor
 
 ndarray = np.ndarray
 float64 = np.float64
@@ -45,7 +46,7 @@ class Store:
             m = place.mirror()
         key, value = self.key, self.value
         g = m[key]
-        if type(g) is not ndarray:
+        if type(g) not in ARRAYS:
             m[key] = 0
             if value is None:
                 return
@@ -65,7 +66,7 @@ class Store:
         if fit is not None and not (g.shape == fit[0] and g.dtype == fit[1]):
             add_to(value, fitted(g, g, fit))
         else:
-            add_to(value, g, type(g) is ndarray)
+            add_to(value, g, type(g) in ARRAYS)
 
 
 class Scatter:
@@ -80,7 +81,7 @@ class Scatter:
         if self.place.silent():
             return
         g = self.place.mirror()[self.key]
-        g = -g if self.sign < 0 else g.copy() if type(g) is ndarray else g
+        g = -g if self.sign < 0 else g.copy() if type(g) in ARRAYS else g
         add_to(self.value, fitted(g, g, self.fit))
 
 
@@ -138,7 +139,7 @@ def adopt(x: Any, t: Tape, s: Any) -> Tensor:
         raise refuse("recorded values cannot be kept in an object array", "Use a list.", s)
     if id(owner) in t.owners:
         raise shared_memory(s)
-    if type(owner) is not ndarray or owner.dtype != x.dtype:
+    if type(owner) not in ARRAYS or owner.dtype != x.dtype:
         raise refuse(
             f"a recorded value is stored into a {short(x)} whose memory is shared with something that is not recorded",
             "Store into an array of its own, for instance a copy.",
@@ -148,7 +149,7 @@ def adopt(x: Any, t: Tape, s: Any) -> Tensor:
     if x.dtype.kind == "c":
         t.has_complex()
     n = node("memory", [], s)
-    n.like = (owner.shape, owner.dtype, owner.strides)
+    n.like = layout_of(owner if t.device is None else t.twin(owner))  # type: ignore[attr-defined]
     if t.kept:
         t.append(n)
     if t.dual:
@@ -158,7 +159,7 @@ def adopt(x: Any, t: Tape, s: Any) -> Tensor:
     t.adopted[id(owner)] = (owner, n)
     if t.graph is not None:
         t.graph.memory(owner, n, s)
-    return tensor(x, n, t, True) if x is owner else lifted(x)
+    return tensor(x, n, t, True) if x is owner and t.device is None else lifted(x)
 
 
 def protect(x: ndarray) -> None:
@@ -196,8 +197,10 @@ def before_write(x: Tensor, s: Any) -> None:
     if x.e and id(owner) not in t.adopted:
         if id(owner) in t.shared:
             raise refuse("two arguments share the memory that is written here", "Pass a copy of one of them.", s)
-        if type(owner) is ndarray:  # other names of the memory are recorded from here on, or refused
+        if type(owner) in ARRAYS:  # other names of the memory are recorded from here on, or refused
             t.adopted[id(owner)] = (owner, x.n if x.v is owner else None)
+    if t.device is not None:
+        t.written.add(id(owner))  # type: ignore[attr-defined]
     note_memory(x)
     if len(ACTIVE) != 1:
         protect(v)
@@ -239,7 +242,7 @@ def put(v: Scalar, x: ndarray, key: Any, s: Any) -> bool:
 def put_array(v: Tensor, x: ndarray, key: Any, s: Any) -> bool:
     """The same for a recorded array from other memory, into a part of a plain array that owns its memory."""
     t, w = v.t, v.v
-    if not t.live or t.spread or len(ACTIVE) != 1 or type(w) is not ndarray or not is_simple(key):
+    if not t.live or t.spread or len(ACTIVE) != 1 or type(w) not in ARRAYS or not is_simple(key):
         return False
     found = t.adopted.get(id(x))
     place = adopt_new(x, t, s) if found is None else found[1]
@@ -257,7 +260,7 @@ def put_array(v: Tensor, x: ndarray, key: Any, s: Any) -> bool:
 def put_part(v: Tensor, x: Tensor, key: Any, s: Any) -> bool:
     """The same for a recorded array as the target, if it is one that an operation of this recording made."""
     t, w, target = v.t, v.v, x.v
-    if t is not x.t or not t.live or t.spread or len(ACTIVE) != 1 or type(w) is not ndarray or not is_simple(key):
+    if t is not x.t or not t.live or t.spread or len(ACTIVE) != 1 or type(w) not in ARRAYS or not is_simple(key):
         return False
     owner = target if target.base is None else owner_of(target)
     if (w if w.base is None else owner_of(w)) is owner or not target.flags.writeable:
@@ -300,7 +303,7 @@ def write(v: Any, x: Tensor, key: Any, s: Any) -> None:
         return
     region = x.v[key]
     w = v.v
-    if type(w) is ndarray and type(region) is ndarray and same_memory(region, w):
+    if type(w) in ARRAYS and type(region) in ARRAYS and same_memory(region, w):
         return  # A[i] += v stores the view it has just changed
     before_write(x, s)
     x.v[key] = w
@@ -348,9 +351,9 @@ def overwrite(call: Callable[[], Any], x: Tensor, s: Any) -> None:
 
 def as_it_is(x: Any) -> Any:
     """An operand in memory of its own, before `call` writes."""
-    if type(x) is ndarray:
+    if type(x) in ARRAYS:
         return x.copy()
-    return duplicate(x) if type(x) is Tensor and type(x.v) is ndarray else x
+    return duplicate(x) if type(x) is Tensor and type(x.v) in ARRAYS else x
 
 
 def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any, x: Any, s: Any) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import ARRAYS, owner_of
 from .cotangents import fitted, mirror_like, strong_zero
 from .ops.plain import PLAIN
 
@@ -36,6 +37,7 @@ class Tape(list[Any]):
         "saves", "unseen", "exposed", "adopted", "leaves", "owners", "shared", "spread",
     )  # fmt: skip
     graph: Any = None  # what the nodes of a graph are put into, while one is built (graph/build.py)
+    device: Any = None  # the session of another device that its arrays live on (remote.py)
     __eq__ = object.__eq__  # a tape is itself: `ACTIVE.remove(tape)` is one step, also between threads
     __hash__ = object.__hash__  # type: ignore[assignment]
 
@@ -90,11 +92,11 @@ class Tape(list[Any]):
     def note(self, saved: Any) -> None:
         saves = self.saves
         for x in saved:
-            if type(x) is ndarray:
+            if type(x) in ARRAYS:
                 held(saves, id(x if x.base is None else owner_of(x))).append(saved)
             elif type(x) is list:
                 self.note(x)
-            elif type(x) is Tensor and type(x.v) is ndarray:
+            elif type(x) is Tensor and type(x.v) in ARRAYS:
                 held(saves, id(owner_of(x.v))).append(saved)
 
     def protect(self, x: ndarray) -> None:
@@ -166,23 +168,13 @@ def held(saves: dict[int, Any], owner: int) -> list[Any]:
     return found
 
 
-def owner_of(x: Any) -> Any:
-    """The array (or foreign buffer) whose memory `x` looks at."""
-    while type(x) is ndarray and x.base is not None:
-        x = x.base
-    if type(x) is memoryview:
-        y: Any = x.obj
-        return owner_of(y) if type(y) is ndarray else x
-    return x
-
-
 class Ref:
     """A recorded value. It shows itself as the value it stands for."""
 
     __slots__ = ()
     v: Any
     t: Tape
-    __class__ = property(lambda self: type(self.v))  # isinstance sees the value's type
+    __class__ = property(lambda self: self.v.__class__)  # isinstance sees the value's type
 
 
 class Scalar(Ref):
@@ -322,11 +314,11 @@ def saved_arrays(saved: Any) -> Iterator[tuple[Any, Callable[[Any], None]]]:
     if type(saved) is Pair:
         for name in ("x", "y", "v"):
             x = getattr(saved, name)
-            if type(x) is ndarray:
+            if type(x) in ARRAYS:
                 yield x, partial(setattr, saved, name)
     else:
         for i, x in enumerate(saved):
-            if type(x) is ndarray or (type(x) is Tensor and type(x.v) is ndarray):
+            if type(x) in ARRAYS or (type(x) is Tensor and type(x.v) in ARRAYS):
                 yield x, partial(saved.__setitem__, i)
             elif type(x) is list:
                 yield from saved_arrays(x)

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import ARRAYS, owner_of
 from .recording import refuse, settle
-from .tape import Ref, Scalar, Tape, Tensor, node, owner_of, tensor
+from .tape import Ref, Scalar, Tape, Tensor, node, tensor
 
 ndarray = np.ndarray
 float64 = np.float64
@@ -37,12 +38,12 @@ class Leaf:
         if type(ref) is Scalar:
             return type(x)(ref.g)
         n = ref.n
-        if type(x) is not ndarray:
+        if type(x) not in ARRAYS:
             g = 0 if n.g is None else n.g.item() if n.g.__class__ is ndarray else n.g
             return type(x)(float(g) if isinstance(g, np.generic) and not isinstance(x, np.generic) else g)
         if n.g is None:
             return np.zeros(x.shape, x.dtype)
-        if n.own and type(n.g) is ndarray and n.g.base is None and n.g.dtype == x.dtype:
+        if n.own and type(n.g) in ARRAYS and n.g.base is None and n.g.dtype == x.dtype:
             return n.g
         return np.array(n.g, dtype=x.dtype)
 
@@ -140,7 +141,7 @@ def outside(v: Any, t: Tape, depth: int = 6) -> Any:
         a = v.v
         if v.t.graph is not None and v.t.live:
             raise v.t.graph.left()
-        if type(a) is ndarray and not v.e:  # type: ignore[attr-defined]
+        if type(a) in ARRAYS and not v.e:  # type: ignore[attr-defined]
             t.catch_up()
             return a.copy(order="K") if id(owner_of(a)) in t.saves else a
         return a
@@ -202,7 +203,7 @@ def enter(x: Any, t: Tape) -> tuple[Any, Any]:
             t.quiet = True
         return n, Leaf(x, n)
     t.quiet = True
-    if kind is ndarray:
+    if kind in ARRAYS:
         if x.dtype.kind == "c":
             raise TypeError("a complex argument: pass its real and its imaginary part")
         if x.dtype.kind != "f":
@@ -293,10 +294,10 @@ def leave(x: Any, t: Tape, s: Any, seen: set[int] | None = None) -> tuple[Any, A
     nothing recorded in it)."""
     if type(x) is Scalar and x.t is t:
         return x.v, x
-    x = settle(x) if type(x) is ndarray else x
+    x = settle(x) if type(x) in ARRAYS else x
     if isinstance(x, Ref):
         v = x.v
-        if type(v) is ndarray:
+        if type(v) in ARRAYS:
             seen = set() if seen is None else seen
             owner = id(owner_of(v))
             t.catch_up()
@@ -360,7 +361,7 @@ def holds_recorded(x: Any) -> bool:
     """Whether a recorded value can be reached from an object, among the first so many things in it."""
     todo, seen = [x], {id(x)}
     for y in todo:
-        if isinstance(y, Ref) or (type(y) is ndarray and settle(y) is not y):
+        if isinstance(y, Ref) or (type(y) in ARRAYS and settle(y) is not y):
             return True
         if len(todo) > LOOKED_AT:
             return False

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import ARRAYS
 from .cotangents import fit_of
 from .eager import EAGER
 from .memory import frozen, plain_key
@@ -37,7 +38,7 @@ def at(call: Callable[..., Any], sign: int) -> Callable[..., None]:
             before_plain_write(a, s)
             call(a, key, v)
             return
-        target: Any = adopt(a, t, s) if type(x) is ndarray else x
+        target: Any = adopt(a, t, s) if type(x) in ARRAYS else x
         before_write(target, s)
         if builder is None:
             call(target.v, key, value(v))
@@ -68,7 +69,7 @@ def writing(f: Callable[..., Any], recorded: Callable[..., None]) -> Callable[..
             return g(*map(value, args), **{k: value(v) for k, v in kwargs.items()})
         if depends(args) or depends(kwargs):
             return recorded(*args, **kwargs)
-        if type(x) is ndarray:
+        if type(x) in ARRAYS:
             before_plain_write(x)
         return f(*args, **kwargs)
 

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import owner_of
 from ..leftovers import codes
 from ..recording import depends, refuse, settle
-from ..tape import Ref, owner_of
+from ..tape import Ref
 from ..trees import entries_of, holds_recorded, like, rebuilt
 from .nodes import Ignored, Link, Node, Spec
 from .shapes import blank

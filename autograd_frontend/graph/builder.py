@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import owner_of
 from ..errors import RecordError
 from ..general import NO_OUT
 from ..ops.block import Like
 from ..python import OUT_OF_METHODS, out_place
 from ..recording import HERE, builder_of, lifted, line, refuse, settle, site
 from ..rewrite import place_of
-from ..tape import Ref, Scalar, Tape, Tensor, View, node, owner_of, tensor
+from ..tape import Ref, Scalar, Tape, Tensor, View, node, tensor
 from . import calls, results
 from .nodes import Link, Node, Part
 from .rules import REMEDY, Rules

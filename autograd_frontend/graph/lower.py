@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import owner_of
 from ..ops.block import OPERATIONS
-from ..tape import owner_of
 from . import helpers
 from .arguments import Fields, fitting, leaves_of
 from .calls import IN_PLACE, OPERATORS, callable_at

@@ -1,0 +1,32 @@
+"""The kinds of arrays that can be recorded: NumPy's, and those of another device once one is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+ARRAYS: set[type] = {np.ndarray}
+REMOTE: set[type] = set()  # those that live on another device; each has a `session`
+
+
+def remote(x: Any) -> bool:
+    """Whether the entries of `x` live on another device."""
+    return type(x) in REMOTE
+
+
+def owner_of(x: Any) -> Any:
+    """The array (or foreign buffer) whose memory `x` looks at."""
+    while type(x) in ARRAYS and x.base is not None:
+        x = x.base
+    if type(x) is memoryview:
+        y: Any = x.obj
+        return owner_of(y) if type(y) is np.ndarray else x
+    return x
+
+
+def layout_of(x: Any) -> tuple[Any, ...]:
+    """How an array lies in memory: shape, dtype, strides; and the session of one on another device."""
+    if type(x) in REMOTE:
+        return x.shape, x.dtype, x.strides, x.session
+    return x.shape, x.dtype, x.strides
