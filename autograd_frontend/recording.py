@@ -18,7 +18,7 @@ from .errors import Place, RecordError
 from .ops.block import LIKE, RESULT, SPECIAL, Like, Operation, like
 from .rewrite import is_program, place_of
 from .sweep import sweep_edges
-from .tape import Node, Ref, Scalar, Tape, Tensor, View, node, tensor, view
+from .tape import Node, Ref, Scalar, Tape, Tensor, View, made, node, tensor, view
 
 ndarray = np.ndarray
 float64, _getframe = np.float64, sys._getframe
@@ -140,7 +140,7 @@ def spread(x: ndarray, n: Node, owner: ndarray, t: Tape) -> Tensor:
     """A plain broadcast view of memory that holds recorded values, as it is now."""
     part = x[tuple([slice(0, 1) if s == 0 else slice(None) for s in x.strides])]
     edge = [place_in(n, owner, part), whole, (part.shape, part.dtype, False), []]
-    n = node("broadcast_to", [edge], site())
+    n = made("broadcast_to", [edge], site(), t)
     t.append(n)
     if t.dual:
         from .forward import Sum

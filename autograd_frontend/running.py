@@ -17,6 +17,7 @@ from .callables import of
 from .errors import RecordError
 from .leftovers import tidy
 from .recording import ACTIVE, HERE
+from .remote import tape_for, write_back
 from .seeds import ones, seed
 from .sweep import sweep
 from .tape import Inside, Scalar, Tape, add_to
@@ -75,7 +76,7 @@ def run(
     """Run the program of `fn` on recorded arguments. `wrt`: the positions and names that are differentiable (default:
     all that can be). `name(i)` is what the part of the positional argument `i` is called. `before` gets the parts.
     `program` is called in place of that of `fn`."""
-    tape, entered = Tape() if tape is None else tape, list(args)
+    tape, entered = tape_for("cpu", args, kwargs) if tape is None else tape, list(args)
     parts: list[tuple[Any, Any]] = []
     for i in range(len(args)) if wrt is None else wrt:
         if type(i) is int:
@@ -205,6 +206,8 @@ def give_back(fn: Any, args: Any, parts: Any, tape: Tape) -> None:
                 box.sync(boxes, tape)
             break
     tidy(fn, args, tape)
+    if tape.device is not None:
+        write_back([part for _, part in parts], tape)
 
 
 def trim(error: BaseException) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import ARRAYS
+from .arrays import ARRAYS, remote
 from .recording import is_complex
 from .tape import Ref
 
@@ -44,6 +44,8 @@ def seed(place: Any, x: Any, cotangent: Any, where: str = "the value") -> list[t
 
 def checked(x: Any, cotangent: Any, where: str, what: str = "cotangent") -> Any:
     """A cotangent in the shape and dtype of the value `x`."""
+    if remote(x):
+        return x.session.cotangent(x, cotangent, where, what)
     if type(x) in ARRAYS or isinstance(x, np.generic) or type(x) in (float, complex):
         try:
             c = np.asarray(cotangent)
@@ -67,7 +69,7 @@ def ones(place: Any, x: Any) -> Any:
     if isinstance(place, Ref):
         if is_complex(x):
             raise TypeError("the value is complex: its pullback needs a cotangent, dL/dRe + 1j*dL/dIm of a real L")
-        return np.ones(x.shape, x.dtype) if type(x) in ARRAYS else type(x)(1)
+        return np.ones_like(x) if type(x) in ARRAYS else type(x)(1)
     if isinstance(place, list):
         return [ones(p, v) for p, v in zip(place, x, strict=True)]
     if isinstance(place, dict):

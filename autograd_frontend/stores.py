@@ -13,7 +13,7 @@ from .errors import RecordError
 from .memory import frozen, note_memory, plain_key
 from .ops.block import Operation
 from .recording import ACTIVE, BUILDING, edges_of, lifted, mine, on_complex, refuse, settle, short, tape_of
-from .tape import Node, Ref, Scalar, Tape, Tensor, View, add_to, duplicate, node, tensor
+from .tape import Node, Ref, Scalar, Tape, Tensor, View, add_to, duplicate, made, node, tensor
 
 ndarray = np.ndarray
 float64 = np.float64
@@ -379,7 +379,7 @@ def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any,
         n: Any = deep_node(op, result, RESULT_TO_COME, operands, edges, {}, s)
         t.note(n.refs)
     else:
-        n = node(op.name, edges, s)
+        n = made(op.name, edges, s, t)
     before_write(x, s)
     call()
     for edge in edges:

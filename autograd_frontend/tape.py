@@ -37,6 +37,7 @@ class Tape(list[Any]):
         "saves", "unseen", "exposed", "adopted", "leaves", "owners", "shared", "spread",
     )  # fmt: skip
     graph: Any = None  # what the nodes of a graph are put into, while one is built (graph/build.py)
+    kind: Any = None  # what its nodes are, where they are not `Node`
     device: Any = None  # the session of another device that its arrays live on (remote.py)
     __eq__ = object.__eq__  # a tape is itself: `ACTIVE.remove(tape)` is one step, also between threads
     __hash__ = object.__hash__  # type: ignore[assignment]
@@ -266,6 +267,15 @@ def node(op: str, edges: list[Any], s: Any, kind: type[Node] = Node) -> Node:
     n.edges = edges
     n.s = s
     n.like = None
+    return n
+
+
+def made(op: str, edges: list[Any], s: Any, t: Tape) -> Node:
+    """A node of the kind that a tape has."""
+    if t.device is None:
+        return node(op, edges, s)
+    n = node(op, edges, s, t.kind)
+    n.session = t.device  # type: ignore[attr-defined]
     return n
 
 

@@ -17,6 +17,7 @@ from .callables import of
 from .devices import session
 from .errors import RecordError, RecordingClosed
 from .recording import ACTIVE, depends, refuse, refuse_value
+from .remote import host_value, tape_for
 from .running import LOCK, Recording, calm, resume, run
 from .trees import Box
 
@@ -108,6 +109,30 @@ def gradient_type(names: tuple[str, ...]) -> Any:
     return namedtuple("Gradient", names, rename=True)
 
 
+class RemoteResult(Result):
+    """The same on another device: its value comes to the host when it is asked for."""
+
+    __slots__ = ("_there", "_to_host")
+
+    @property
+    def value(self) -> Any:  # type: ignore[override]
+        found = self._there
+        self._there = found = host_value(found, self._to_host)
+        return found
+
+
+def remote_result(recording: Recording, grad: bool) -> Result:
+    """The result of a call that ran on the device of its tape; without its derivative unless `grad`."""
+    result = RemoteResult.__new__(RemoteResult)
+    tape: Any = recording.tape
+    result._there, result._to_host = recording.value, tape.to_host
+    result.device, result._recording, result._why = tape.device.name, recording, ""
+    if not grad:
+        result.close()
+        result._why = NOTHING
+    return result
+
+
 NOTHING = "nothing was recorded: this function was bound with grad=False"
 
 
@@ -126,7 +151,7 @@ class Recorded:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fn = self.__wrapped__
-        if not self._grad:
+        if not self._grad and self._device == "cpu":
             return Result(fn(*args, **kwargs), self._device, None, NOTHING)
         if ACTIVE and (depends(args) or depends(kwargs)):  # called by code that runs inside a recording
             return of(fn)(*args, **kwargs)
@@ -163,7 +188,8 @@ class Recorded:
         check_source(fn)
         calm()
         try:
-            recording = run(fn, self.name_of, args, kwargs, program=program)
+            tape = tape_for(self._device, args, kwargs)
+            recording = run(fn, self.name_of, args, kwargs, program=program, tape=tape)
         except RecordError as error:
             raise error.with_traceback(error.__traceback__) from None
         finally:
@@ -171,7 +197,9 @@ class Recorded:
         recording.parts = self.merged(recording.parts)
         recording.tape.shield()
         recording.tape.finish()
-        return Result(recording.value, self._device, recording, "")
+        if tape.device is not None:
+            return remote_result(recording, self._grad)
+        return Result(recording.value, "cpu", recording, "")
 
     def name_of(self, i: int) -> str:
         """The parameter that the positional argument `i` goes to."""

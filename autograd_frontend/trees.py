@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import ARRAYS, owner_of
+from .arrays import ARRAYS, owner_of, remote
 from .recording import refuse, settle
 from .tape import Ref, Scalar, Tape, Tensor, node, tensor
 
@@ -141,6 +141,8 @@ def outside(v: Any, t: Tape, depth: int = 6) -> Any:
         a = v.v
         if v.t.graph is not None and v.t.live:
             raise v.t.graph.left()
+        if remote(a):
+            return v.t.returned(a)
         if type(a) in ARRAYS and not v.e:  # type: ignore[attr-defined]
             t.catch_up()
             return a.copy(order="K") if id(owner_of(a)) in t.saves else a
@@ -189,6 +191,12 @@ def enter(x: Any, t: Tape) -> tuple[Any, Any]:
         found = enter_inside(x, t)
         if found is not None:
             return found
+    elif t.device is not None:
+        from .remote import enter as enter_remote
+
+        found = enter_remote(x, t)
+        if found is not None:
+            return found
     elif t.dual and type(x) in (float, float64):
         number = tensor(x, node("input", [], 0), t)
         t.quiet = True
@@ -235,10 +243,6 @@ def enter_other(x: Any) -> tuple[Any, Any]:
     for plain in (float, Fraction, Decimal):
         if isinstance(x, plain):
             raise TypeError(f"an argument is a {kind.__name__}; pass a plain {plain.__name__}")
-    if kind.__module__.partition(".")[0] == "cupy":
-        from .devices import session
-
-        session("gpu")
     return x, None
 
 

@@ -1,0 +1,239 @@
+"""Recording on another device: the tape of a program whose arrays live there, and the sweep over it.
+
+Arrays among the arguments are copied to the device (or are there already), everything that is recorded is kept there,
+and plain arrays follow when a recorded value is stored into them. Python's floats stay where they are.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .arrays import REMOTE, owner_of, remote
+from .cotangents import remote_fitted, remote_zero
+from .devices import session, session_of
+from .recording import overlaps, place_in, recordable, spread
+from .tape import Node, Tape, Tensor, add_to, made, tensor
+
+ndarray = np.ndarray
+INEXACT = (np.longdouble, np.clongdouble, Fraction, Decimal)  # what a GPU cannot hold exactly
+
+
+class Remote(Node):
+    """An operation on another device."""
+
+    __slots__ = ("session",)
+    session: Any
+
+    def sweep(self) -> None:
+        g = self.g
+        if g is not None:
+            self.g = None
+            pass_on(self.edges, self.session.array(g) if type(g) is ndarray else g, self.session.ops)
+        self.edges = None
+
+
+class RemoteTape(Tape):
+    """The tape of a program on the device of a session."""
+
+    __slots__ = ("device", "twins", "written", "to_host")
+    fast = property(lambda self: False, lambda self, _: None)
+    kind = Remote
+
+    def __init__(self, device: Any) -> None:
+        super().__init__()
+        self.device = device
+        self.twins: dict[int, Any] = {}  # plain arrays that hold recorded values (id) -> their memory on the device
+        self.to_host = True  # the caller's arrays are NumPy's
+        self.written: set[int] = set()  # memory that was written (id of the owner)
+
+    def handle(self, name: str, v: Any, edges: list[Any], s: Any) -> Any:
+        """A value with its node, on the device if it is an array."""
+        if type(v) is ndarray:
+            v = self.device.array(v)
+        elif not isinstance(v, (float, complex)) and not recordable(v, s):
+            return v
+        n = made(name, edges, s, self)
+        self.append(n)
+        self.unseen.append(n)
+        return tensor(v, n, self)
+
+    def twin(self, x: ndarray) -> Any:
+        """The memory on the device of a plain array that is about to hold recorded values."""
+        found = self.twins[id(x)] = self.device.array(x)
+        return found
+
+    def device_view(self, x: Any, owner: Any, n: Any) -> Tensor:
+        """The recorded array behind the plain `x`, which looks at the memory of `owner`."""
+        if remote(owner):
+            if x is owner:
+                return tensor(x, n, self, True)
+        else:
+            twin = self.twins[id(owner)]
+            if x is owner and x.shape == twin.shape:
+                return tensor(twin, n, self, True)
+            offset = x.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+            look = twin.relaid(x.shape, x.dtype, offset, x.strides)
+            place = place_in(n, owner, x)
+            return spread(look, n, twin, self) if overlaps(x) else tensor(look, place, self, True)
+        return spread(x, n, owner, self) if overlaps(x) else tensor(x, place_in(n, owner, x), self, True)
+
+    def returned(self, x: Any) -> Any:
+        """An array that the function left somewhere, as the caller finds it."""
+        return given_back(x, self.to_host, True)
+
+    def finish(self) -> None:
+        super().finish()
+        self.twins.clear()
+
+    def release(self) -> None:
+        super().release()
+        self.twins.clear()
+
+
+def pass_on(edges: Any, g: Any, ops: Any) -> None:
+    """Hand the cotangent of an operation to its inputs. What would have to be looked at is done for every entry."""
+    for place, rule, fit, saved in edges:
+        d = rule(ops, g, *saved)
+        if fit is not None:
+            d = remote_zero(d, g) if fit is True else remote_fitted(d, g, fit)
+        if type(d) is int and d == 0:
+            continue
+        add_to(place, d)
+
+
+class RemoteLeaf:
+    """A differentiable array of an argument. `given` is the caller's, `ref` the recorded one on the device."""
+
+    __slots__ = ("given", "ref")
+
+    def __init__(self, given: Any, ref: Any) -> None:
+        self.given, self.ref = given, ref
+
+    def built(self, of_leaf: Any) -> Any:
+        return of_leaf(self)
+
+    def gradient(self) -> Any:
+        """What arrived: where the argument was, in its type, shape and dtype, in memory of its own."""
+        x, n = self.given, self.ref.n
+        here = self.ref.t.device
+        if isinstance(x, (float, np.floating)):
+            return type(x)(0.0 if n.g is None else n.g)
+        g = here.zeros(x.shape, x.dtype) if n.g is None else n.g
+        if not remote(g):
+            g = here.array(np.broadcast_to(g, x.shape))
+        return given_back(g.astype(x.dtype) if g.dtype != x.dtype else g, type(x) is ndarray, True)
+
+
+def given_back(x: Any, to_host: bool, fresh: bool = False) -> Any:
+    """An array of the device as the caller gets it: NumPy's, or CuPy's in memory that nobody else has."""
+    return x.get() if to_host else x.session.to_cupy(x.copy() if fresh else x)
+
+
+def enter(x: Any, t: Any) -> Any:
+    """A number or array as the program gets it, and its leaf; None for what is entered as on the CPU."""
+    kind = type(x)
+    if kind is float or isinstance(x, np.floating):
+        n = input_node(t)
+        ref = tensor(x, n, t)
+        return ref, RemoteLeaf(x, ref)
+    foreign = session_of(x) is not None
+    if not foreign and (kind is not ndarray or x.dtype.kind != "f"):
+        return (x, None) if kind is ndarray and x.dtype.kind != "c" else None
+    t.to_host &= not foreign
+    v = t.device.adopt(x) if foreign else t.device.array(x)
+    if v.dtype.kind != "f":
+        return v, None
+    ref = tensor(v, input_node(t), t, True)
+    host, owner = id(owner_of(x)) if kind is ndarray else v.address, id(owner_of(v))
+    if host in t.owners:
+        t.shared |= {id(owner_of(leaf.v)) for leaf in t.leaves} | {owner}
+    t.owners |= {owner, host}
+    t.leaves.append(ref)
+    return ref, RemoteLeaf(x, ref)
+
+
+def input_node(t: Any) -> Any:
+    return made("input", [], 0, t)
+
+
+def write_back(parts: Any, t: Any) -> None:
+    """What the function wrote into arrays of the caller's, and into plain arrays, is there too."""
+    for part in parts:
+        if type(part) is RemoteLeaf:
+            if type(part.given) is ndarray and id(owner_of(part.ref.v)) in t.written:
+                part.given[...] = part.ref.v.get()
+        elif hasattr(part, "parts"):
+            write_back([p for _, p in part.parts], t)
+    for key, twin in t.twins.items():
+        owner = t.adopted[key][0] if key in t.adopted else None
+        if owner is not None and sys.getrefcount(owner) > HELD_BY_US and id(twin) in t.written:
+            owner[...] = twin.get()
+
+
+HELD_BY_US = 3  # the tape, the variable `owner`, and the argument of getrefcount
+
+
+def tape_for(device: str, args: Any, kwargs: Any) -> Tape:
+    """The tape for a call: of the device that is named, or that an array among the arguments is on."""
+    if device == "cpu":
+        if "cupy" not in sys.modules and not REMOTE:
+            return Tape()
+        found = next((s for x in leaves_in((args, kwargs)) if (s := session_of(x)) is not None), None)
+        return Tape() if found is None else RemoteTape(found)
+    here = session(device)
+    for x in leaves_in((args, kwargs)):
+        if isinstance(x, INEXACT) or (isinstance(x, ndarray) and x.dtype.char in "gG"):
+            kind = str(x.dtype) if isinstance(x, (ndarray, np.generic)) else type(x).__name__
+            text = f"a {kind} among the arguments cannot be held exactly on {device}: this call runs on the CPU"
+            warnings.warn(text, RuntimeWarning, stacklevel=5)
+            return Tape()
+    return RemoteTape(here)
+
+
+def leaves_in(x: Any, depth: int = 6) -> Any:
+    """The numbers and arrays among arguments, in containers too."""
+    if isinstance(x, dict):
+        x = list(x.values())
+    elif depth and hasattr(type(x), "__dataclass_fields__") and not isinstance(x, type):
+        x = [getattr(x, name, None) for name in type(x).__dataclass_fields__]
+    if isinstance(x, (list, tuple)) and depth:
+        for e in x:
+            yield from leaves_in(e, depth - 1)
+    else:
+        yield x
+
+
+def host_value(x: Any, to_host: bool) -> Any:
+    """A result with arrays where the caller wants them."""
+    from .trees import like, rebuilt
+
+    if remote(x):
+        v = given_back(x, to_host)
+        return v[()] if to_host and x.scalar else v
+    if isinstance(x, (list, tuple)):
+        items = [host_value(e, to_host) for e in x]
+        return x if all(a is b for a, b in zip(items, x, strict=True)) else like(x, items)
+    if isinstance(x, dict):
+        found = {k: host_value(e, to_host) for k, e in x.items()}
+        if all(found[k] is x[k] for k in x):
+            return x
+        return found if type(x) is dict else rebuilt(x, found)
+    if hasattr(type(x), "__dataclass_fields__") and not isinstance(x, type):
+        return fields(x, to_host)
+    return x
+
+
+def fields(x: Any, to_host: bool) -> Any:
+    import copy
+
+    y = copy.copy(x)
+    for name in type(x).__dataclass_fields__:
+        if hasattr(x, name):
+            object.__setattr__(y, name, host_value(getattr(x, name), to_host))
+    return y
