@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 ARRAYS: set[type] = {np.ndarray}
+TWINS: dict[int, Any] = {}  # plain arrays (id) that hold recorded values -> their memory on another device
 REMOTE: set[type] = set()  # those that live on another device; each has a `session`
 
 
@@ -30,3 +31,9 @@ def layout_of(x: Any) -> tuple[Any, ...]:
     if type(x) in REMOTE:
         return x.shape, x.dtype, x.strides, x.session
     return x.shape, x.dtype, x.strides
+
+
+def address(x: Any) -> int:
+    """Where the first entry lies; on another device counted from the memory of the array's owner."""
+    found: int = x.offset if type(x) in REMOTE else x.__array_interface__["data"][0]
+    return found

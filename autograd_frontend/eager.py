@@ -83,7 +83,8 @@ def binary(op: Operation | None, call: Callable[[Any, Any], Any], a: Any, b: Any
 
 def foreign(x: Any) -> bool:
     """Whether the class of an operand may be the user's (a list's subclass, say), with operators of its own."""
-    return type(x) not in NUMBERS and not isinstance(x, Ref) and not issubclass(type(x), np.generic)
+    kind = type(x)
+    return kind not in NUMBERS and kind not in ARRAYS and not isinstance(x, Ref) and not issubclass(kind, np.generic)
 
 
 def operand(x: Any, other: Any, call: Callable[[Any, Any], Any]) -> Any:
@@ -125,6 +126,8 @@ def unary(op: Operation, call: Callable[[Any], Any], x: Any, s: Any = 0) -> Any:
 
 
 def overloaded_unary(call: Callable[[Any], Any], x: Any) -> Any:
+    if type(x) in ARRAYS:
+        return call(x)
     method = getattr(type(x), f"__{call.__name__}__", None)
     return of(method)(x) if hasattr(method, "__code__") else call(x)
 
@@ -173,7 +176,7 @@ def inplace(op: Operation | None, call: Callable[[Any, Any], Any], plain: Callab
         kind = type(a)
         if kind is Scalar or kind is float or kind is int:
             return plain(a, b, s)
-        if kind in ARRAYS:
+        if kind is ndarray or (kind in ARRAYS and isinstance(a, ndarray)):
             b = settle(b)
             x = settle(a)
             if isinstance(b, Ref) and x is a and op is not None:
@@ -184,7 +187,7 @@ def inplace(op: Operation | None, call: Callable[[Any, Any], Any], plain: Callab
                 if ACTIVE:
                     before_plain_write(a, s)
                 return call(a, value(b))
-        elif kind is Tensor and a.t.live and type(a.v) in ARRAYS:
+        elif kind is Tensor and a.t.live and isinstance(a.v, ndarray):
             b = settle(b)
             x = a
         else:
@@ -213,7 +216,7 @@ def augmented(op: Operation, expression: str, call: Callable[[Any, Any], Any], p
 
 
 def overloaded_inplace(call: Callable[..., Any], plain: Callable[..., Any], a: Any, b: Any, s: Any) -> Any:
-    if isinstance(a, Ref):  # a recorded number
+    if isinstance(a, Ref) or type(a) in ARRAYS:  # a number
         return plain(a, b, s)
     method = getattr(type(a), f"__{call.__name__}__", None)
     if hasattr(method, "__code__"):
@@ -357,10 +360,10 @@ def truth(x: Any) -> bool:
         refuse_value(x, *TEST)
         return bool(x.v)
     method = getattr(type(x), "__bool__", None)
-    if not hasattr(method, "__code__"):
+    if not hasattr(method, "__code__") or type(x) in ARRAYS:
         if type(x) in ARRAYS:
             refuse_value(x, *TEST)
-        return bool(x)
+        return bool(value(x))
     r = of(method)(x)
     if r is not True and r is not False:
         raise TypeError(f"__bool__ should return bool, returned {type(r.v if isinstance(r, Ref) else r).__name__}")

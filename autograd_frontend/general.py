@@ -68,22 +68,44 @@ def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
             return write_out(op, call, operands, attributes, args, kwargs, out, t)
         if t is None:
             return call(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
+        if t.device is not None:
+            return on_device(op, call, args, kwargs, given[0] if given else None, operands, attributes, t)
         if op.views and type(operands[0]) is Tensor:
             return viewed(op, call, args, kwargs, given[0], operands, attributes, t)
         if kwargs:
             v = compute(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
         else:
             v = compute(*[value(x) for x in args])
-        if op.parts:
-            return several(op, v, operands, attributes, t)
-        if op.keeps:
-            v, *kept_values = v
-            v = done(v)
-            attributes.update(zip(op.keeps, kept_values, strict=True))
-        return emit(op, v, operands, attributes, site(), t, (call, args, kwargs))
+        return finished(op, v, operands, attributes, t, (call, args, kwargs))
 
     handle.__name__ = op.name
     return handle
+
+
+def on_device(
+    op: Operation, call: Any, args: Any, kwargs: Any, first: Any, operands: Any, attributes: Any, t: Any
+) -> Any:
+    """The same on another device; what NumPy does not hand over to its arrays is handed over here."""
+    made = t.device.made.get(call)
+    if made is None and op.views and type(operands[0]) is Tensor:
+        return viewed(op, call, args, kwargs, first, operands, attributes, t)
+    compute = made or getattr(call, "compute", call)
+    plain = [value(x) for x in args]
+    if hasattr(call, "method") and type(plain[0]) is ndarray:
+        plain[0] = t.device.array(plain[0])
+    v = compute(*plain, **{k: value(x) for k, x in kwargs.items()})
+    return finished(op, v, operands, attributes, t, (call, args, kwargs))
+
+
+def finished(op: Operation, v: Any, operands: Any, attributes: Any, t: Any, again: Any) -> Any:
+    """The handles of what a call gave."""
+    if op.parts:
+        return several(op, v, operands, attributes, t)
+    if op.keeps:
+        v, *kept_values = v
+        v = done(v)
+        attributes.update(zip(op.keeps, kept_values, strict=True))
+    return emit(op, v, operands, attributes, site(), t, again)
 
 
 def data_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
@@ -290,7 +312,7 @@ def write_out(op: Any, call: Any, operands: Any, attributes: Any, args: Any, kwa
     plain = {k: value(v) for k, v in kwargs.items()}
     if "out" in plain:
         plain["out"] = value(out)
-    given = [value(x) for x in args]
+    given = [value(e) for e in args]
     if isinstance(x, Tensor):
         if op.elementwise and plain.get("where", True) is not True:
             raise refuse(f"{op.name} cannot be recorded with out= and where= together", "Use np.where.", s)

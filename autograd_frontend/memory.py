@@ -53,7 +53,7 @@ def gather_back(place: Any, key: Any, g: Any) -> None:
     if repeats(key):
         np.add.at(m, key, g)
     else:
-        m[key] += g
+        m[key] = m[key] + g
 
 
 def sweep_read(n: Scalar, g: Any) -> None:
@@ -92,7 +92,7 @@ def read(x: Tensor, key: Any, s: Any) -> Any:
     if type(key) is slice or type(key) is int:
         v = x.v[key]
         n = x.n
-        if type(v) in ARRAYS and (type(n) is View or n.like is not None) and not overlaps(x.v):
+        if type(v) is ndarray and (type(n) is View or n.like is not None) and not overlaps(x.v):
             place = View()  # written out: it happens often
             place.parent, place.call, place.args, place.kwargs, place.m = n, take, (key,), None, None
             r = Tensor()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import ARRAYS, REMOTE, owner_of
+from .arrays import ARRAYS, REMOTE, TWINS, address, owner_of
 from .cotangents import COMPLEX128
 from .errors import Place, RecordError
 from .ops.block import LIKE, RESULT, SPECIAL, Like, Operation, like
@@ -55,7 +55,11 @@ def is_ours(code: Any) -> bool:
 def refuse(reason: str, remedy: str = "", s: Any = None) -> RecordError:
     """A `RecordError` about the line of the user's that is being run."""
     place: Place | None = place_of(s or line())
-    return RecordError(reason, place, remedy)
+    error = RecordError(reason, place, remedy)
+    for t in mine() if BUILDING else ():
+        if t.graph is not None:
+            t.graph.refusals.append(error)
+    return error
 
 
 def line() -> Any:
@@ -118,7 +122,7 @@ def lifted(x: Any) -> Any:
 
 def place_in(n: Node, owner: ndarray, x: ndarray) -> View:
     """The place of a plain view in the mirror of the array that owns the memory."""
-    offset = x.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    offset = address(x) - address(owner)
     shape, dtype, strides = x.shape, x.dtype, x.strides  # now: x.shape = (m, n) may change them
 
     def look(m: Any) -> Any:
@@ -228,6 +232,8 @@ def value(x: Any) -> Any:
                     changed = list(x)
                 changed[i] = v
         return x if changed is None else kind(changed)
+    if kind is ndarray:
+        return x if not TWINS or (y := lifted(x)) is x else y.v
     if kind not in HARMLESS and issubclass(kind, (list, tuple)) and depends(x):  # NumPy sees a sequence
         return [value(e) for e in x]
     return x
@@ -423,6 +429,6 @@ def of_variadic(name: str, operands: Any, saved: list[Any]) -> Any:
     if name == "likes":
         return [like(value(e)) for e in operands]
     if name == "recorded":
-        return [isinstance(e, Ref) for e in operands]
+        return [isinstance(e, Ref) and not (e.t.graph is not None and e.t.graph.plain(e)) for e in operands]
     x = value(operands[saved[0]])
     return like(x) if name == "operand_like" else np.array(x) if isinstance(x, (list, tuple)) else x

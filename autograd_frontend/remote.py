@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import REMOTE, owner_of, remote
+from .arrays import REMOTE, TWINS, address, owner_of, remote
 from .cotangents import remote_fitted, remote_zero
 from .devices import session, session_of
 from .recording import overlaps, place_in, recordable, spread
@@ -49,6 +49,7 @@ class RemoteTape(Tape):
         super().__init__()
         self.device = device
         self.twins: dict[int, Any] = {}  # plain arrays that hold recorded values (id) -> their memory on the device
+        self.quiet = True
         self.to_host = True  # the caller's arrays are NumPy's
         self.written: set[int] = set()  # memory that was written (id of the owner)
 
@@ -65,7 +66,7 @@ class RemoteTape(Tape):
 
     def twin(self, x: ndarray) -> Any:
         """The memory on the device of a plain array that is about to hold recorded values."""
-        found = self.twins[id(x)] = self.device.array(x)
+        found = self.twins[id(x)] = TWINS[id(x)] = self.device.array(x)
         return found
 
     def device_view(self, x: Any, owner: Any, n: Any) -> Tensor:
@@ -77,7 +78,7 @@ class RemoteTape(Tape):
             twin = self.twins[id(owner)]
             if x is owner and x.shape == twin.shape:
                 return tensor(twin, n, self, True)
-            offset = x.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+            offset = address(x) - address(owner)
             look = twin.relaid(x.shape, x.dtype, offset, x.strides)
             place = place_in(n, owner, x)
             return spread(look, n, twin, self) if overlaps(x) else tensor(look, place, self, True)
@@ -87,13 +88,16 @@ class RemoteTape(Tape):
         """An array that the function left somewhere, as the caller finds it."""
         return given_back(x, self.to_host, True)
 
-    def finish(self) -> None:
-        super().finish()
-        self.twins.clear()
+    def append(self, n: Any) -> None:
+        if self.live:
+            super().append(n)
 
-    def release(self) -> None:
-        super().release()
-        self.twins.clear()
+    def finish(self) -> None:
+        self.live = False
+        for key in self.twins:
+            TWINS.pop(key, None)
+        for held in (self.adopted, self.saves, self.unseen, self.leaves, self.twins):
+            held.clear()
 
 
 def pass_on(edges: Any, g: Any, ops: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import ARRAYS, layout_of, owner_of
+from .arrays import ARRAYS, address, layout_of, owner_of
 from .cotangents import fit_of, fitted, repeats, winners
 from .errors import RecordError
 from .memory import frozen, note_memory, plain_key
@@ -66,7 +66,7 @@ class Store:
         if fit is not None and not (g.shape == fit[0] and g.dtype == fit[1]):
             add_to(value, fitted(g, g, fit))
         else:
-            add_to(value, g, type(g) in ARRAYS)
+            add_to(value, g, type(g) is ndarray)
 
 
 class Scatter:
@@ -242,7 +242,7 @@ def put(v: Scalar, x: ndarray, key: Any, s: Any) -> bool:
 def put_array(v: Tensor, x: ndarray, key: Any, s: Any) -> bool:
     """The same for a recorded array from other memory, into a part of a plain array that owns its memory."""
     t, w = v.t, v.v
-    if not t.live or t.spread or len(ACTIVE) != 1 or type(w) not in ARRAYS or not is_simple(key):
+    if not t.live or t.spread or len(ACTIVE) != 1 or type(w) is not ndarray or not is_simple(key):
         return False
     found = t.adopted.get(id(x))
     place = adopt_new(x, t, s) if found is None else found[1]
@@ -260,7 +260,7 @@ def put_array(v: Tensor, x: ndarray, key: Any, s: Any) -> bool:
 def put_part(v: Tensor, x: Tensor, key: Any, s: Any) -> bool:
     """The same for a recorded array as the target, if it is one that an operation of this recording made."""
     t, w, target = v.t, v.v, x.v
-    if t is not x.t or not t.live or t.spread or len(ACTIVE) != 1 or type(w) not in ARRAYS or not is_simple(key):
+    if t is not x.t or not t.live or t.spread or len(ACTIVE) != 1 or type(w) is not ndarray or not is_simple(key):
         return False
     owner = target if target.base is None else owner_of(target)
     if (w if w.base is None else owner_of(w)) is owner or not target.flags.writeable:
@@ -324,7 +324,7 @@ def same_memory(a: ndarray, b: ndarray) -> bool:
         and a.strides == b.strides
         and a.base is not None
         and owner_of(a) is owner_of(b)
-        and a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
+        and address(a) == address(b)
     )
 
 

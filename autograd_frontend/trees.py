@@ -88,7 +88,7 @@ class Box:
                 f"a {type(self.given).__name__} is changed that is in the arguments twice",
                 "Pass a copy in one of the places.",
             )
-        originals = {id(part.ref if type(part) is Leaf else part.copied): part.given for _, part in self.parts}
+        originals = {id(part.copied if type(part) is Box else part.ref): part.given for _, part in self.parts}
 
         def back(v: Any) -> Any:
             return originals[id(v)] if id(v) in originals else outside(v, t)

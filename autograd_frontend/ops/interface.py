@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import REMOTE
 from .plain import PLAIN
 
 if TYPE_CHECKING:
@@ -25,14 +26,14 @@ FUNCTION = """
 def {name}({parameters}):
     try:
         {operands}
-        return DONE(VALUE(PLAIN, {arguments}){result})
+        return DONE(VALUE({space}, {arguments}){result})
     except (ValueError, TypeError, IndexError) as error:
         raise LOCATED(error, {name!r})
 
 def compute({parameters}):
     try:
         {operands}
-        return VALUE(PLAIN, {arguments})
+        return VALUE({space}, {arguments})
     except (ValueError, TypeError, IndexError) as error:
         raise LOCATED(error, {name!r})
 
@@ -57,12 +58,13 @@ def publish(op: Operation, name: str) -> None:
         arguments=", ".join(names),
         operands="; ".join(OPERAND.format(x=x, name=name) for x in arrays) or "pass",
         result="[0]" if op.keeps else "",
+        space=f"PLAIN if not REMOTE else FOR({', '.join(arrays)})" if arrays else "PLAIN",
         tuple="".join(f"{x}, " for x in operands),
         settings=", ".join(f"{x!r}: {x}" for x in settings),
     )
     space: dict[str, Any] = {
         "VALUE": value, "PLAIN": PLAIN, "DONE": number if op.number else done, "GIVEN": given, "LOCATED": located,
-        "NDARRAY": np.ndarray,
+        "NDARRAY": np.ndarray, "REMOTE": REMOTE, "FOR": functions_for,
     }  # fmt: skip
     exec(compile(text, f"{HERE}/<generated>", "exec"), space)  # noqa: S102
     function, compute, bind = space[name], space["compute"], space["bind"]
@@ -79,9 +81,17 @@ def publish(op: Operation, name: str) -> None:
         op.bind = bind
 
 
+def functions_for(*operands: Any) -> Any:
+    """The functions that serve these operands: those of another device where one of them lives there."""
+    for x in operands:
+        if type(x) in REMOTE:
+            return x.session.ops
+    return PLAIN
+
+
 def given(x: Any, operation: str, name: str) -> Any:
     """An operand as it is computed with: lists become arrays, numbers stay."""
-    if isinstance(x, NUMBERS):
+    if type(x) in REMOTE or isinstance(x, NUMBERS):
         return x
     if isinstance(x, (list, tuple)):
         x = np.array(x)
