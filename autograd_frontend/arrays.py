@@ -37,3 +37,8 @@ def address(x: Any) -> int:
     """Where the first entry lies; on another device counted from the memory of the array's owner."""
     found: int = x.offset if type(x) in REMOTE else x.__array_interface__["data"][0]
     return found
+
+
+def on_host(x: Any) -> Any:
+    """Plain data as NumPy has it, for plain arrays of the host."""
+    return x.get() if type(x) in REMOTE else x

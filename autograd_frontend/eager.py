@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import ARRAYS
+from .arrays import ARRAYS, on_host
 from .callables import of
 from .iteration import manager, steps, unfold, unfolded
 from .memory import plain_key, read, read_plain
@@ -186,7 +186,7 @@ def inplace(op: Operation | None, call: Callable[[Any, Any], Any], plain: Callab
             if x is a:
                 if ACTIVE:
                     before_plain_write(a, s)
-                return call(a, value(b))
+                return call(a, on_host(value(b)) if kind is ndarray else value(b))
         elif kind is Tensor and a.t.live and isinstance(a.v, ndarray):
             b = settle(b)
             x = a
@@ -286,7 +286,7 @@ def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
         else:
             if ACTIVE:
                 before_plain_write(x, s)
-            x[plain_key(i)] = v
+            x[plain_key(i)] = on_host(v) if kind is ndarray else v
     elif kind is np.flatiter and ACTIVE:
         from .writes import write_flat
 

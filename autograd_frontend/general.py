@@ -128,7 +128,8 @@ def data_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any
             for x in settings[name] if isinstance(settings[name], (list, tuple)) else ():
                 if type(x) in ARRAYS:
                     before_plain_write(x)
-        return call(**dict(zip(names, map(current, given), strict=True)), **settings)
+        v = call(**dict(zip(names, map(current, given), strict=True)), **settings)
+        return v.copy() if type(v) in ARRAYS and depends(v) else v  # memory that holds recorded values is itself recorded
 
     handle.__name__ = op.name
     return handle

@@ -176,6 +176,8 @@ def write_back(parts: Any, t: Any) -> None:
             write_back([p for _, p in part.parts], t)
     for key, twin in t.twins.items():
         owner = t.adopted[key][0] if key in t.adopted else None
+        if owner is not None:
+            t.protect(owner)
         if owner is not None and sys.getrefcount(owner) > HELD_BY_US and id(twin) in t.written:
             owner[...] = twin.get()
 

@@ -34,7 +34,7 @@ def ties(ops, a, top, where):
     """Which entries are the extreme one: equal to it, or NaN as it is."""
     on = a == top
     bad = top != top
-    if bad.any() if type(bad) is np.ndarray else bad:
+    if ops.possible(bad):
         on = ops.either(on, ops.both(a != a, bad))
     return on if where is True else ops.both(on, where)
 
@@ -45,7 +45,7 @@ def shares(ops, g, reduce, worst, a, initial, axis, where):
     on = ties(ops, a, top, where)
     if axis is None and initial is None:
         n = ops.count_nonzero(on)
-        return ops.where(on, g / n if n > 1 else g, 0)
+        return ops.where(on, g / n if type(n) is not int or n > 1 else g, 0)
     n = ops.total(on, axis=axis, keepdims=True)
     if initial is not None:
         n = n + ties(ops, ops.asarray(initial), top, True)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from . import strided
+from . import strided, workers
 
 ndarray, vdot, isfinite = np.ndarray, np.vdot, math.isfinite
 
@@ -128,6 +129,11 @@ class Plain:
     finite = staticmethod(finite)
 
     @staticmethod
+    def possible(x: Any) -> Any:
+        """Whether there is a True in it: then more care is taken. A device does not look, and takes it always."""
+        return x.any() if type(x) is ndarray else x
+
+    @staticmethod
     def row_dots(a: Any, b: Any) -> Any:
         """Sums of products along the last axis, which stays. BLAS takes no temporary, but its running sum loses digits
         where a row is long."""
@@ -141,6 +147,25 @@ class Plain:
         if x.shape[-1] > LONG_ROW:
             return np.add.reduce(x, axis=-1, keepdims=True)
         return np.reshape(np.vecdot(x, np.ones(x.shape[-1], x.dtype)), (*x.shape[:-1], 1))
+
+    @staticmethod
+    def by_rows(rule: Any, *arrays: Any, **settings: Any) -> Any:
+        """`rule(ops, *arrays, **settings)`, where rows, along the last axis, know nothing of each other: every array
+        and every result has one for each (a number: as a row of one). Large plain arrays are taken in blocks."""
+        return workers.by_rows(partial(rule, PLAIN, **settings), arrays)
+
+    @staticmethod
+    def spectral(x: Any, g: Any, upper: bool = False, v: Any = None) -> Any:
+        """`V @ diag(g) @ VT` with the eigenvectors of a symmetric matrix, `v` where they are at hand."""
+        v = np.linalg.eigh(x, "U" if upper else "L")[1] if v is None else v
+        return (v * g[..., None, :]) @ v.mT
+
+    @staticmethod
+    def singular(x: Any, g: Any, u: Any = None, vt: Any = None) -> Any:
+        """`U @ diag(g) @ VT` with the singular vectors of a matrix."""
+        if u is None:
+            u, _, vt = np.linalg.svd(x, full_matrices=False)
+        return (u * g[..., None, :]) @ vt
 
     @staticmethod
     def others(reduce: Any, x: Any) -> Any:

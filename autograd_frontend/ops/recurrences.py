@@ -26,7 +26,7 @@ def scan(ops, a, rows, h, times=operator.mul):
 def exact(ops, a, rows, h):
     """The same for derivatives: what is zero stays so also beside an infinite factor."""
     y = scan(ops, a, rows, h)
-    return scan(ops, a, rows, h, ops.times) if ops.isnan(y).any() else y
+    return scan(ops, a, rows, h, ops.times) if ops.possible(ops.isnan(y)) else y
 
 
 def adjoint(ops, g, a):
