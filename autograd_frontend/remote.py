@@ -6,6 +6,8 @@ and plain arrays follow when a recorded value is stored into them. Python's floa
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import sys
 import warnings
 from decimal import Decimal
@@ -19,6 +21,7 @@ from .cotangents import remote_fitted, remote_zero
 from .devices import session, session_of
 from .recording import overlaps, place_in, recordable, spread
 from .tape import Node, Tape, Tensor, add_to, made, tensor
+from .trees import like, rebuilt
 
 ndarray = np.ndarray
 INEXACT = (np.longdouble, np.clongdouble, Fraction, Decimal)  # what a GPU cannot hold exactly
@@ -217,29 +220,30 @@ def leaves_in(x: Any, depth: int = 6) -> Any:
 
 def host_value(x: Any, to_host: bool) -> Any:
     """A result with arrays where the caller wants them."""
-    from .trees import like, rebuilt
 
-    if remote(x):
-        v = given_back(x, to_host)
-        return v[()] if to_host and x.scalar else v
+    def back(e: Any) -> Any:
+        if not remote(e):
+            return e
+        v = given_back(e, to_host)
+        return v[()] if to_host and e.scalar else v
+
+    return mapped(x, back)
+
+
+def mapped(x: Any, f: Any) -> Any:
+    """A result with `f` of its numbers and arrays, in containers like those it has."""
     if isinstance(x, (list, tuple)):
-        items = [host_value(e, to_host) for e in x]
+        items = [mapped(e, f) for e in x]
         return x if all(a is b for a, b in zip(items, x, strict=True)) else like(x, items)
     if isinstance(x, dict):
-        found = {k: host_value(e, to_host) for k, e in x.items()}
+        found = {k: mapped(e, f) for k, e in x.items()}
         if all(found[k] is x[k] for k in x):
             return x
         return found if type(x) is dict else rebuilt(x, found)
-    if hasattr(type(x), "__dataclass_fields__") and not isinstance(x, type):
-        return fields(x, to_host)
-    return x
-
-
-def fields(x: Any, to_host: bool) -> Any:
-    import copy
-
-    y = copy.copy(x)
-    for name in type(x).__dataclass_fields__:
-        if hasattr(x, name):
-            object.__setattr__(y, name, host_value(getattr(x, name), to_host))
-    return y
+    if dataclasses.is_dataclass(x) and not isinstance(x, type):
+        y = copy.copy(x)
+        for field in dataclasses.fields(x):
+            if hasattr(x, field.name):
+                object.__setattr__(y, field.name, mapped(getattr(x, field.name), f))
+        return y
+    return f(x)

@@ -34,7 +34,7 @@ class Tape(list[Any]):
 
     __slots__ = (
         "live", "fast", "deep", "dual", "kept", "steps", "refused", "complex", "thread", "quiet", "texts",
-        "saves", "unseen", "exposed", "adopted", "leaves", "owners", "shared", "spread",
+        "saves", "unseen", "exposed", "ours", "adopted", "leaves", "owners", "shared", "spread", "library",
     )  # fmt: skip
     graph: Any = None  # what the nodes of a graph are put into, while one is built (graph/build.py)
     kind: Any = None  # what its nodes are, where they are not `Node`
@@ -43,6 +43,7 @@ class Tape(list[Any]):
     __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __init__(self) -> None:
+        self.library: Any = None  # what makes arrays of the library of the arguments, if it is not NumPy
         self.live = True  # the recorded function is still running
         self.deep = 0  # derivatives are being taken inside it (nested.py), so many one in another
         self.dual = False  # tangents are carried (forward.py)
@@ -56,6 +57,7 @@ class Tape(list[Any]):
         self.saves: dict[int, Any] = {}  # owner of memory (id) -> saved operands that lie in it, or a lone Pair
         self.unseen: list[Any] = []  # nodes whose saved operands are not in `saves` yet
         self.exposed: list[Any] = []  # saved operands in memory that the caller can write into
+        self.ours: dict[int, Any] = {}  # memory (by id) that operations made for their rules: nobody else sees it
         self.adopted: dict[int, tuple[ndarray, Any]] = {}  # plain arrays that hold recorded values
         self.leaves: list[Any] = []
         self.owners: set[int] = set()  # memory of the arguments
@@ -122,7 +124,8 @@ class Tape(list[Any]):
         copies: dict[int, tuple[ndarray, ndarray]] = {}
         for saved in self.exposed:
             for x, put in saved_arrays(saved):
-                if type(x) is not Tensor and id(owner_of(x)) in self.saves:
+                owner = 0 if type(x) is Tensor else id(owner_of(x))
+                if owner in self.saves and owner not in self.ours:
                     if id(x) not in copies:
                         copies[id(x)] = (x, x.copy("K"))  # laid out alike: BLAS adds in the same order
                     put(copies[id(x)][1])
@@ -134,6 +137,7 @@ class Tape(list[Any]):
         if self.quiet:  # arrays take part
             self.adopted.clear()
             self.saves.clear()
+            self.ours.clear()
             self.unseen.clear()
             self.leaves.clear()
         self.__class__ = Over

@@ -17,7 +17,7 @@ from .callables import of
 from .devices import session
 from .errors import RecordError, RecordingClosed
 from .recording import ACTIVE, depends, refuse, refuse_value
-from .remote import host_value, tape_for
+from .remote import host_value, mapped, tape_for
 from .running import LOCK, Recording, calm, resume, run
 from .trees import Box
 
@@ -199,7 +199,10 @@ class Recorded:
         recording.tape.finish()
         if tape.device is not None:
             return remote_result(recording, self._grad)
-        return Result(recording.value, "cpu", recording, "")
+        value = recording.value
+        if tape.library is not None:
+            value = mapped(value, lambda x: tape.library(x) if type(x) is np.ndarray else x)
+        return Result(value, "cpu", recording, "")
 
     def name_of(self, i: int) -> str:
         """The parameter that the positional argument `i` goes to."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import ARRAYS, owner_of, remote
+from .foreign import borrowed, lends, library_of
 from .recording import refuse, settle
 from .tape import Ref, Scalar, Tape, Tensor, node, tensor
 
@@ -126,6 +127,11 @@ def entries_of(x: Any) -> list[Any]:
     return [e for pair in sorted(state(x).items()) for e in pair]
 
 
+def is_record(x: Any) -> bool:
+    """Whether `x` is an instance of a dataclass."""
+    return dataclasses.is_dataclass(x) and not isinstance(x, type)
+
+
 def state(x: Any) -> dict[str, Any]:
     """The attributes of a dataclass, with slots or without."""
     if hasattr(x, "__dict__"):
@@ -232,10 +238,10 @@ def enter(x: Any, t: Tape) -> tuple[Any, Any]:
         return copied, Box(x, copied, parts)
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
         return enter_dataclass(x, t)
-    return enter_other(x)
+    return enter_other(x, t)
 
 
-def enter_other(x: Any) -> tuple[Any, Any]:
+def enter_other(x: Any, t: Tape) -> tuple[Any, Any]:
     """Plain data, unless its type is derived from one that is differentiable."""
     kind = type(x)
     if isinstance(x, ndarray) and x.dtype.kind in "fc":
@@ -243,7 +249,27 @@ def enter_other(x: Any) -> tuple[Any, Any]:
     for plain in (float, Fraction, Decimal):
         if isinstance(x, plain):
             raise TypeError(f"an argument is a {kind.__name__}; pass a plain {plain.__name__}")
+    if lends(x):
+        a = borrowed(x)
+        if a.dtype.kind != "f":
+            return a, None
+        ref, part = leaf(a, t)
+        t.library = t.library or library_of(x)
+        return ref, Borrowed(part, library_of(x))
     return x, None
+
+
+class Borrowed(Leaf):
+    """An array of another library, whose gradient is one of that library too."""
+
+    __slots__ = ("library",)
+
+    def __init__(self, leaf: Leaf, library: Callable[[Any], Any]) -> None:
+        super().__init__(leaf.given, leaf.ref)
+        self.library = library
+
+    def gradient(self) -> Any:
+        return self.library(super().gradient())
 
 
 def leaf(x: ndarray, t: Tape) -> tuple[Any, Any]:
