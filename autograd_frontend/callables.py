@@ -22,7 +22,7 @@ import numpy as np
 from . import operators, rewrite
 from .arrays import ARRAYS
 from .errors import RecordError
-from .general import any_operation, composition, data_operation, unseen_by_numpy, write_out
+from .general import any_operation, composition, computed, data_operation, unseen_by_numpy, write_out
 from .ops.block import COMPOSED, OPERATIONS, Operation, find
 from .recording import (
     ACTIVE,
@@ -278,7 +278,11 @@ def watched(f: Any, args: Any, kwargs: Any) -> Any:
     for t in tapes:
         t.refused = None
     try:
-        return f(*args, **kwargs)
+        v = f(*args, **kwargs)
+        for t in tapes if BUILDING else ():
+            if t.graph is not None:
+                t.graph.drawn(f, (*args, *kwargs.values()), v)
+        return v
     finally:
         for t in tapes:
             if t.refused is not None:
@@ -420,7 +424,7 @@ def many_operands(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
         if out is not None:
             return write_out(op, call, operands, None, args, kwargs, out, t)
         if t is None:
-            return call(*[value(x) for x in args], **kwargs)
+            return computed(call, [value(x) for x in args], kwargs)
         plain = [x.v if isinstance(x, Ref) else value(x) for x in operands]
         if kwargs and not SETTINGS.issuperset(kwargs):
             other = ", ".join(sorted(set(kwargs) - SETTINGS))

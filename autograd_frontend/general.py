@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import ARRAYS
+from .arrays import ARRAYS, REMOTE
 from .errors import RecordError
 from .memory import read, remember_spread, shares, view_of
 from .ops.block import OPERATIONS, Operation
@@ -67,7 +67,7 @@ def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
             out = out[0] if type(out) is tuple else out
             return write_out(op, call, operands, attributes, args, kwargs, out, t)
         if t is None:
-            return call(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
+            return computed(call, [value(x) for x in args], {k: value(x) for k, x in kwargs.items()})
         if t.device is not None:
             return on_device(op, call, args, kwargs, given[0] if given else None, operands, attributes, t)
         if op.views and type(operands[0]) is Tensor:
@@ -86,15 +86,29 @@ def on_device(
     op: Operation, call: Any, args: Any, kwargs: Any, first: Any, operands: Any, attributes: Any, t: Any
 ) -> Any:
     """The same on another device; what NumPy does not hand over to its arrays is handed over here."""
-    made = t.device.made.get(call)
-    if made is None and op.views and type(operands[0]) is Tensor:
+    if op.views and type(operands[0]) is Tensor and call not in t.device.made:
         return viewed(op, call, args, kwargs, first, operands, attributes, t)
-    compute = made or getattr(call, "compute", call)
-    plain = [value(x) for x in args]
-    if hasattr(call, "method") and type(plain[0]) is ndarray:
-        plain[0] = t.device.array(plain[0])
-    v = compute(*plain, **{k: value(x) for k, x in kwargs.items()})
+    v = computed(getattr(call, "compute", call), [value(x) for x in args], {k: value(x) for k, x in kwargs.items()})
     return finished(op, v, operands, attributes, t, (call, args, kwargs))
+
+
+def computed(call: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A call of plain values, some of which may live on another device."""
+    if REMOTE and (here := session_in([*args, *kwargs.values()])) is not None:
+        call = here.made.get(call, call)
+        if hasattr(call, "method") and type(args[0]) is ndarray:
+            args[0] = here.array(args[0])
+    return call(*args, **kwargs)
+
+
+def session_in(items: Any, depth: int = 4) -> Any:
+    """The session of the device that one of these values lives on."""
+    for x in items:
+        if type(x) in REMOTE:
+            return x.session
+        if depth and type(x) in (list, tuple) and (found := session_in(x, depth - 1)) is not None:
+            return found
+    return None
 
 
 def finished(op: Operation, v: Any, operands: Any, attributes: Any, t: Any, again: Any) -> Any:
@@ -129,7 +143,7 @@ def data_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any
                 if type(x) in ARRAYS:
                     before_plain_write(x)
         v = call(**dict(zip(names, map(current, given), strict=True)), **settings)
-        return v.copy() if type(v) in ARRAYS and depends(v) else v  # memory that holds recorded values is itself recorded
+        return v.copy() if type(v) in ARRAYS and depends(v) else v  # in recorded memory it would be recorded
 
     handle.__name__ = op.name
     return handle
@@ -242,7 +256,7 @@ def unbound(op: Operation, call: Callable[..., Any], args: Any, kwargs: Any, err
                 before_plain_write(x)
             for t in mine():
                 t.protect(x)
-    return call(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()})
+    return computed(call, [value(x) for x in args], {k: value(x) for k, x in kwargs.items()})
 
 
 def tried(call: Callable[..., Any], args: Any, kwargs: Any) -> None:
@@ -316,7 +330,8 @@ def write_out(op: Any, call: Any, operands: Any, attributes: Any, args: Any, kwa
     given = [value(e) for e in args]
     if isinstance(x, Tensor):
         if op.elementwise and plain.get("where", True) is not True:
-            raise refuse(f"{op.name} cannot be recorded with out= and where= together", "Use np.where.", s)
+            name = f"np.{call.__name__}" if type(call).__name__ == "ufunc" else op.name
+            raise refuse(f"{name} cannot be recorded with out= and where= together", "Use np.where.", s)
         tape_of((*operands, x))
         into(op, lambda: call(*given, **plain), operands, attributes, x, s)
     else:

@@ -19,7 +19,9 @@ import numpy as np
 from .arrays import REMOTE, TWINS, address, owner_of, remote
 from .cotangents import remote_fitted, remote_zero
 from .devices import session, session_of
-from .recording import overlaps, place_in, recordable, spread
+from .devices.table import Unsupported
+from .errors import RecordError
+from .recording import overlaps, place_in, recordable, refuse, spread
 from .tape import Node, Tape, Tensor, add_to, made, tensor
 from .trees import like, rebuilt
 
@@ -37,7 +39,10 @@ class Remote(Node):
         g = self.g
         if g is not None:
             self.g = None
-            pass_on(self.edges, self.session.array(g) if type(g) is ndarray else g, self.session.ops)
+            try:
+                pass_on(self.edges, self.session.array(g) if type(g) is ndarray else g, self.session.ops)
+            except Unsupported as error:
+                raise unsupported(error, self.s) from None
         self.edges = None
 
 
@@ -67,8 +72,10 @@ class RemoteTape(Tape):
         self.unseen.append(n)
         return tensor(v, n, self)
 
-    def twin(self, x: ndarray) -> Any:
+    def place_of(self, x: Any) -> Any:
         """The memory on the device of a plain array that is about to hold recorded values."""
+        if remote(x):
+            return x
         found = self.twins[id(x)] = TWINS[id(x)] = self.device.array(x)
         return found
 
@@ -101,6 +108,12 @@ class RemoteTape(Tape):
             TWINS.pop(key, None)
         for held in (self.adopted, self.saves, self.unseen, self.leaves, self.twins):
             held.clear()
+
+
+def unsupported(error: Unsupported, s: Any) -> RecordError:
+    """The refusal of what a device cannot do, at the user's line."""
+    reason, _, remedy = str(error).partition("; ")
+    return refuse(reason, f"{remedy[:1].upper()}{remedy[1:]}." if remedy else "", s)
 
 
 def pass_on(edges: Any, g: Any, ops: Any) -> None:

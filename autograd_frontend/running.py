@@ -14,10 +14,11 @@ import numpy as np
 
 from . import handles
 from .callables import of
+from .devices.table import Unsupported
 from .errors import RecordError
 from .leftovers import tidy
-from .recording import ACTIVE, HERE
-from .remote import tape_for, write_back
+from .recording import ACTIVE, HERE, LIBRARIES, is_ours
+from .remote import tape_for, unsupported, write_back
 from .seeds import ones, seed
 from .sweep import sweep
 from .tape import Inside, Scalar, Tape, add_to
@@ -150,14 +151,28 @@ def run_floats(fn: Callable[..., Any], args: Any, places: Any) -> Any:
 
 def failed(error: BaseException, fn: Any, args: Any, parts: Any, tape: Tape) -> None:
     """The recorded function has raised: the tape is released, and the error shows the user's values and lines."""
+    if isinstance(error, Unsupported):
+        error.__cause__ = unsupported(error, user_site(error))
     if not isinstance(error, RecordError):
         give_back(fn, args, parts, tape)
     handles.disguise(error, "numpy.float64" if tape.quiet else "float")
     tape.release()
     trim(error)
+    if isinstance(error, Unsupported):
+        raise error.__cause__ from None  # type: ignore[misc]
     if isinstance(error.__cause__, RecordError) and str(error).startswith("setting an array element"):
         trim(error.__cause__)  # NumPy says so for every error in __float__
         raise error.__cause__ from None
+
+
+def user_site(error: BaseException) -> Any:
+    """Where the user's own code stood when an error was raised."""
+    found, tb = None, error.__traceback__
+    while tb is not None:
+        if not is_ours(tb.tb_frame.f_code) and not tb.tb_frame.f_code.co_filename.startswith(LIBRARIES):
+            found = (tb.tb_frame.f_code, tb.tb_lasti)
+        tb = tb.tb_next
+    return found
 
 
 def definition(fn: Any) -> Any:

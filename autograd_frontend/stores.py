@@ -149,7 +149,7 @@ def adopt(x: Any, t: Tape, s: Any) -> Tensor:
     if x.dtype.kind == "c":
         t.has_complex()
     n = node("memory", [], s)
-    n.like = layout_of(owner if t.device is None else t.twin(owner))  # type: ignore[attr-defined]
+    n.like = layout_of(owner if t.device is None else t.place_of(owner))  # type: ignore[attr-defined]
     if t.kept:
         t.append(n)
     if t.dual:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import ARRAYS
+from .arrays import ARRAYS, on_host
 from .cotangents import fit_of
 from .eager import EAGER
 from .memory import frozen, plain_key
@@ -36,7 +36,7 @@ def at(call: Callable[..., Any], sign: int) -> Callable[..., None]:
         t = tape_of((x, v))
         if t is None:
             before_plain_write(a, s)
-            call(a, key, v)
+            call(a, key, on_host(v) if type(a) is ndarray else v)
             return
         target: Any = adopt(a, t, s) if type(x) in ARRAYS else x
         before_write(target, s)
@@ -71,6 +71,8 @@ def writing(f: Callable[..., Any], recorded: Callable[..., None]) -> Callable[..
             return recorded(*args, **kwargs)
         if type(x) in ARRAYS:
             before_plain_write(x)
+        if type(x) is ndarray:
+            return f(*map(on_host, args), **{k: on_host(v) for k, v in kwargs.items()})
         return f(*args, **kwargs)
 
     call.__name__ = f.__name__
