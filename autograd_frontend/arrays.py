@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+STRIDED = type(np.lib.stride_tricks.as_strided(np.zeros(1), (1,)).base)  # what a view made by strides is based on
 ARRAYS: set[type] = {np.ndarray}
 TWINS: dict[int, Any] = {}  # plain arrays (id) that hold recorded values -> their memory on another device
 REMOTE: set[type] = set()  # those that live on another device; each has a `session`
@@ -20,10 +21,24 @@ def owner_of(x: Any) -> Any:
     """The array (or foreign buffer) whose memory `x` looks at."""
     while type(x) in ARRAYS and x.base is not None:
         x = x.base
+    if type(x) is STRIDED:
+        return owner_of(x.base)
     if type(x) is memoryview:
         y: Any = x.obj
         return owner_of(y) if type(y) is np.ndarray else x
     return x
+
+
+def overlapping(x: Any) -> bool:
+    """Whether entries of the array may share memory: broadcast arrays, sliding windows."""
+    if x.flags.forc or x.size < 2:
+        return False
+    reach = x.itemsize
+    for stride, n in sorted((abs(s), n) for s, n in zip(x.strides, x.shape, strict=True) if n > 1):
+        if stride < reach:
+            return True
+        reach = stride * (n - 1) + reach
+    return False
 
 
 def layout_of(x: Any) -> tuple[Any, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,25 +19,30 @@ from .trees import like, rebuilt
 ndarray = np.ndarray
 EACH = 32  # entries of an argument that are looked at one by one; of more, a sample
 MODES = ("reverse", "forward")
+COARSE, NOTHING = 1e-3, "not compared"  # the relative error of differences from which on they tell nothing
 HEADER = ("order", "mode", "argument", "entries", "largest error", "at")
 
 
 def check_grads(
-    f: Callable[..., Any], *args: Any, order: int = 2, rtol: float = 1e-6, show: bool = True, modes: Any = MODES
-) -> None:
+    f: Callable[..., Any], *args: Any, order: int = 2, rtol: float = 1e-6, show: bool = True, modes: Any = MODES,
+    **kwargs: Any,
+) -> None:  # fmt: skip
     """Compare the derivatives of `f` at `args`, in reverse and in forward mode, with extrapolated differences.
 
     Order 1 is the gradient of a weighted sum of the entries of the value; order 2 that of a directional derivative, and
     so on. Every entry of the arguments is moved alone (of more than 32, a sample). Prints a table, with `show`, and
     raises AssertionError that names order, mode, argument and entry where they disagree by more than `rtol` of the
-    derivative and the differences do not show themselves to be worse. Where they show a kink, nothing is compared.
-    `modes` may leave one of the two out, for instance where a primitive has no tangent rule. Arguments are float64, or
-    containers of it; what is narrower is compared to 2e-3.
+    derivative and the differences do not show themselves to be worse. Where they show a kink, are too coarse, or find
+    no values, nothing is compared, and the table says so; AssertionError if that is so everywhere. `modes` may leave
+    one of the two out, for instance where a primitive has no tangent rule. Arguments are float64, or containers of it;
+    what is narrower is compared to 2e-3. Other keywords are handed to `f`, and stay fixed.
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise ValueError(f"check_grads: order is {order!r}, expected a whole number, at least 1")
     if not modes or not set(modes) <= set(MODES):
         raise ValueError(f"check_grads: modes is {modes!r}, expected some of {MODES}")
+    if kwargs:
+        f = functools.partial(plain(f), **kwargs)
     recorded = f if isinstance(f, Recorded) else Recorded(plain(f))
     rng, table = np.random.default_rng(0), [HEADER]
     names = [recorded.name_of(i) for i in range(len(args))]
@@ -52,6 +58,8 @@ def check_grads(
             if "forward" in modes:
                 forward(target, args, names, direction, k, rtol, table)
             target = directional(target, weights, direction)
+        if all(row[4] == NOTHING for row in table[1:]):
+            raise AssertionError("check_grads could compare nothing: everywhere a kink, or no finite values around")
     finally:
         if show:
             print(text_of(table))
@@ -196,7 +204,7 @@ def reverse(
     moved = Moved(f, args, weights)
     for i in differentiable:
         for (path, x), (_, g) in zip(numbers(args[i], names[i]), numbers(found[i], names[i]), strict=True):
-            n, worst = int(np.size(x)), (0.0, "")
+            n, errors = int(np.size(x)), []
             picked = np.arange(n) if n <= EACH else np.sort(rng.choice(n, EACH, replace=False))
             for k in map(int, picked):
                 size = max(abs(float(np.ravel(x)[k])), LEAST)
@@ -204,8 +212,8 @@ def reverse(
                 want, error = slope(moved, {0: Step(step)}, None)  # type: ignore[arg-type]
                 got = float(np.ravel(g)[k])
                 where = f"{path}{index(k, np.shape(x))}"
-                worst = max(worst, (judge(got, want[0] / size, error[0] / size, rtol, order, "reverse", where), where))
-            table.append((order, "reverse", path, n, *worst))
+                errors.append((judge(got, want[0] / size, error[0] / size, rtol, order, "reverse", where), where))
+            table.append((order, "reverse", path, *summary(errors, n)))
 
 
 def only(args: Any, i: int, x: Any, k: int, size: float) -> Any:
@@ -229,15 +237,15 @@ def forward(
     """Compare the tangent of every entry of the value, for all arguments moving together."""
     value, tangent = jvp(f, copy.deepcopy(args), direction)
     want, error = slope(Moved(f, args, None), {0: Step(direction)}, None)  # type: ignore[arg-type]
-    at, worst, count = 0, (0.0, ""), 0
+    at, errors = 0, []
     for (path, x), t in zip(numbers(value, "value"), aligned(tangent, value), strict=True):
         for k in range(np.size(x)):
             where = f"{path}{index(k, np.shape(x))}"
             got = float(np.ravel(t)[k]) if t is not None else 0.0
-            worst = max(worst, (judge(got, want[at], error[at], rtol, order, "forward", where), where))
-            at, count = at + 1, count + 1
+            errors.append((judge(got, want[at], error[at], rtol, order, "forward", where), where))
+            at += 1
     together = ", ".join(name for name, d in zip(names, direction, strict=True) if d is not None)
-    table.append((order, "forward", together, count, *worst))
+    table.append((order, "forward", together, *summary(errors, at)))
 
 
 def aligned(t: Any, x: Any) -> Iterator[Any]:
@@ -255,16 +263,25 @@ def aligned(t: Any, x: Any) -> Iterator[Any]:
         yield t
 
 
-def judge(got: float, want: float, error: float, rtol: float, order: int, mode: str, where: str) -> float:
-    """The relative error; AssertionError where it cannot be one of the differences."""
+def summary(errors: list[Any], n: int) -> tuple[Any, Any, str]:
+    """What the table says of `n` entries: how many, the largest error and where it is."""
+    compared = [pair for pair in errors if pair[0] is not None]
+    if not compared and errors:
+        return n, NOTHING, "(kink, or no values around)"
+    left = len(errors) - len(compared)
+    return f"{n} ({left} not compared)" if left else n, *max(compared, default=(0.0, ""))
+
+
+def judge(got: float, want: float, error: float, rtol: float, order: int, mode: str, where: str) -> float | None:
+    """The relative error; AssertionError where it cannot be one of the differences, None where they do not tell."""
     if not np.isfinite(error):  # a kink, or no values around
-        return 0.0
+        return None
     off = abs(got - want)
     if not off <= rtol * max(abs(want), abs(got)) + 10 * error + 1e-12:
         what = "derivative" if order == 1 else f"derivative of order {order}"
         shown = f"{got:.10g}, differences give {want:.10g}"
         raise AssertionError(f"the {what} in {mode} mode is wrong for {where}: {shown}")
-    return off / max(1.0, abs(want))
+    return off / max(1.0, abs(want)) if error <= max(COARSE, 10 * rtol) * max(1.0, abs(want), abs(got)) else None
 
 
 def text_of(table: list[Any]) -> str:

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+def an(word: object) -> str:
+    """A noun, or what it is written as, with its article."""
+    return f"{'an' if str(word)[:1] in 'aeioAEIO' else 'a'} {word}"
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where something happened in the user's source: file, line, function, the text of the line, the bound name,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .cotangents import has_nan, repeats
+from .multilinear import strong, zeros_of
 from .ops.block import Operation
 from .ops.plain import PLAIN
 from .recording import gather, is_complex, refuse, settle, value
@@ -178,15 +179,26 @@ def linear(op: Operation, operands: Any, again: Any) -> Any:
     zeros = [zeros_of(v) if id(x) in plain and type(x) is not bool else v for x, v in zip(leaves, values, strict=True)]
     each: bool = any(type(n) is int and 0 <= n < 100 or n == "operands" for rule in op.pulls for n in rule.needs)
 
+    factors = sorted({*at, *[i for i, x in enumerate(leaves) if id(x) in plain and type(x) not in (bool, int)]})
+
     def with_leaves(new: list[Any]) -> Any:
         return call(*filled(form, new), **filled(named, new))
+
+    def with_factors(saved: list[Any]) -> Any:
+        """The call as a function of its factors."""
+
+        def f(new: list[Any]) -> Any:
+            given = dict(zip(factors, new, strict=True))
+            return with_leaves([given.get(i, x) for i, x in enumerate(saved)])
+
+        return f
 
     def pushed(tangents: list[Any], saved: list[Any]) -> Any:
         if each:
             total: Any = None
             for i, t in zip(at, tangents, strict=True):
                 if t is not None:
-                    d = with_leaves([*saved[:i], t, *saved[i + 1 :]])
+                    d = strong(with_factors(saved), [saved[k] if k != i else t for k in factors], factors.index(i))
                     total = d if total is None else total + d
             return total
         new = list(saved)
@@ -195,10 +207,6 @@ def linear(op: Operation, operands: Any, again: Any) -> Any:
         return with_leaves(new)
 
     return [leaves[i].n for i in at], pushed, None, values if each else zeros
-
-
-def zeros_of(x: Any) -> Any:
-    return 0 * x
 
 
 class Leaf:

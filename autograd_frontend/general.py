@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import ARRAYS, REMOTE
+from .arrays import ARRAYS, REMOTE, STRIDED
 from .errors import RecordError
 from .memory import read, remember_spread, shares, view_of
 from .ops.block import OPERATIONS, Operation
@@ -284,7 +284,7 @@ def viewed(
         return x
     if not shares(v, u):
         return emit(op, done(v) if op.value else v, operands, attributes, site(), t, (call, args, kwargs))
-    if overlaps(v):  # as a view of the cotangent, its entries would not be independent
+    if overlaps(v) or type(v.base) is STRIDED:  # as a view of the cotangent, its entries would not be independent
         remember_spread(v, t)
         r = emit(op, v, operands, attributes, site(), t, (call, args, kwargs))
         r.e = x.e

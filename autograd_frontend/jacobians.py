@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import functools
 from collections.abc import Callable
 from decimal import Decimal
@@ -17,8 +19,8 @@ from .running import Recording, calm, resume, run
 from .seeds import checked
 from .tape import Node, Pair, Ref, Scalar, Tape, add_to, pass_on
 from .trace import check_source
-from .transforms import Chosen, Wrt, grad, plain
-from .trees import Box, like, rebuilt
+from .transforms import Chosen, Wrt, aux_of, grad, plain
+from .trees import Box, is_record, like, rebuilt
 
 ndarray = np.ndarray
 
@@ -37,15 +39,19 @@ def jvp(f: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
     moving = tuple([i for i, t in enumerate(tangents) if t is not None])
     if not moving:
         raise ValueError("jvp got no tangent: every entry of tangents is None")
-    fn = plain(f)
+    return pushed(plain(f), args, {}, moving, [tangents[i] for i in moving])
+
+
+def pushed(fn: Any, args: Any, kwargs: Any, moving: Any, tangents: Any) -> tuple[Any, Any]:
+    """The value of a call, and its derivative along tangents of the arguments at these positions and keywords."""
     if ACTIVE:
         from .nested_jacobians import push_inside
         from .nested_results import held
 
         tangents = held(tangents)
-        if (nested := inside(fn, args, {}, moving, tangents)) is not None:
-            return push_inside(nested, [tangents[i] for i in moving])
-    tape, recording = forward(fn, args, {}, moving, False, lambda parts: move(parts, [tangents[i] for i in moving]))
+        if (nested := inside(fn, args, kwargs, moving, tangents)) is not None:
+            return push_inside(nested, tangents)
+    tape, recording = forward(fn, args, kwargs, moving, False, lambda parts: move(parts, tangents))
     try:
         return recording.value, outgoing(recording.place, recording.value)
     finally:
@@ -130,10 +136,18 @@ def mapped(place: Any, x: Any, f: Callable[[Any, Any], Any], rest: Callable[[Any
         return like(x, [mapped(p, e, f, rest) for p, e in zip(place, x, strict=True)])
     if isinstance(place, dict):
         if not isinstance(x, dict):
-            raise TypeError(f"the value is a {type(x).__name__}: return its numbers in a tuple or a dict")
+            return with_fields(x, {k: mapped(p, getattr(x, k, None), f, rest) for k, p in place.items()})
         r = {k: mapped(p, x[k], f, rest) for k, p in place.items()}
         return r if type(x) is dict else rebuilt(x, r)
     return None if rest is None else constants(x, rest)
+
+
+def with_fields(x: Any, found: dict[str, Any]) -> Any:
+    """The dataclass `x` with these fields."""
+    y = copy.copy(x)
+    for k, v in found.items():
+        object.__setattr__(y, k, v)
+    return y
 
 
 def constants(x: Any, f: Callable[[Any], Any]) -> Any:
@@ -142,6 +156,8 @@ def constants(x: Any, f: Callable[[Any], Any]) -> Any:
         return like(x, [constants(e, f) for e in x])
     if type(x) is dict:
         return {k: constants(e, f) for k, e in x.items()}
+    if is_record(x):
+        return with_fields(x, {e.name: constants(getattr(x, e.name, None), f) for e in dataclasses.fields(x)})
     real = x.dtype.kind == "f" if type(x) is ndarray else isinstance(x, (float, np.floating, Fraction, Decimal))
     return f(x) if real else None
 
@@ -225,19 +241,23 @@ def refs_of(place: Any, x: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-def jacfwd(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
+def jacfwd(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The Jacobian of `f` as a function, in forward mode: one run, then one push for each entry of the arguments.
 
     `wrt`: a position, a parameter name, or a tuple of them (then a tuple of Jacobians). The Jacobian of an array of
     shape s with respect to one of shape r has shape `s + r`; of containers it has the structure of the value, and in it
-    that of the argument. TypeError for arguments that are not differentiable.
+    that of the argument. TypeError for arguments that are not differentiable. With `has_aux`, `f` returns
+    `(value, aux)`, and `(Jacobian, aux)` is what comes out.
     """
     chosen = Chosen(f, wrt)
 
     def differentiated(*args: Any, **kwargs: Any) -> Any:
+        kwargs = chosen.completed(args, kwargs)
         places = chosen.places(args, kwargs)[0]
         if ACTIVE and (nested := inside(chosen.fn, args, kwargs, places)) is not None:
-            return jacobian_inside(nested, chosen.in_order(nested, places, args, kwargs), chosen.several)
+            aux = aux_of(nested) if has_aux else None
+            found = jacobian_inside(nested, chosen.in_order(nested, places, args, kwargs), chosen.several)
+            return (found, aux) if has_aux else found
 
         def first(parts: Any) -> None:
             leaf = leaves_of(parts)[0]
@@ -245,8 +265,10 @@ def jacfwd(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
 
         tape, recording = forward(chosen.fn, args, kwargs, places, True, first)
         parts = chosen.in_order(recording, places, args, kwargs)
+        aux = aux_of(recording) if has_aux else None
         try:
-            return columns(tape, recording, parts, chosen.several)
+            found = columns(tape, recording, parts, chosen.several)
+            return (found, aux) if has_aux else found
         finally:
             tape.release()
 
@@ -287,15 +309,18 @@ def put(n: Any, t: Any) -> None:
         n.g, n.own = t, 0
 
 
-def jacrev(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
+def jacrev(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The Jacobian of `f` as a function, in reverse mode: one recording, then one sweep for each entry of the value.
     Otherwise as `jacfwd`; it costs less where the value has fewer entries than the arguments."""
     chosen = Chosen(f, wrt)
 
     def differentiated(*args: Any, **kwargs: Any) -> Any:
+        kwargs = chosen.completed(args, kwargs)
         places = chosen.places(args, kwargs)[0]
         if ACTIVE and (nested := inside(chosen.fn, args, kwargs, places)) is not None:
-            return jacobian_inside(nested, chosen.in_order(nested, places, args, kwargs), chosen.several)
+            aux = aux_of(nested) if has_aux else None
+            found = jacobian_inside(nested, chosen.in_order(nested, places, args, kwargs), chosen.several)
+            return (found, aux) if has_aux else found
         check_source(chosen.fn)
         tape = Tape()
         tape.kept = True
@@ -306,8 +331,10 @@ def jacrev(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
             resume()
         parts = chosen.in_order(recording, places, args, kwargs)
         tape.finish()
+        aux = aux_of(recording) if has_aux else None
         try:
-            return rows(tape, recording, parts, chosen.several)
+            found = rows(tape, recording, parts, chosen.several)
+            return (found, aux) if has_aux else found
         finally:
             tape.release()
 
@@ -337,21 +364,28 @@ def forget(ref: Any) -> None:
         still(ref.n)
 
 
-def hessian(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
+def hessian(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The second derivatives of a scalar-valued `f` as a function: the Jacobian of its gradient, forward over reverse.
 
-    For an array of shape s it has shape `s + s`; for a tuple `wrt` it is a tuple of tuples of blocks.
+    For an array of shape s it has shape `s + s`; for a tuple `wrt` it is a tuple of tuples of blocks. With `has_aux`,
+    `f` returns `(value, aux)`, and `(Hessian, aux)` is what comes out.
     """
-    return functools.wraps(plain(f))(jacfwd(grad(f, wrt), wrt))
+    return functools.wraps(plain(f))(jacfwd(grad(f, wrt, has_aux), wrt, has_aux))
 
 
-def hvp(f: Callable[..., Any]) -> Callable[..., Any]:
+def hvp(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
     """`hvp(f)(x, v, *args)`: the derivative of the gradient of the scalar-valued `f(x, *args)` with respect to `x`,
-    along `v`, forward over reverse. It fits `scipy.optimize.minimize(hessp=)`."""
-    gradient = grad(f)
+    along `v`, forward over reverse. It fits `scipy.optimize.minimize(hessp=)`. With `wrt`, gradient and `v` are those
+    of that argument (for a tuple, tuples); `v` stays the second argument of the call."""
+    chosen, gradient = Chosen(f, wrt), grad(f, wrt)
 
-    @functools.wraps(plain(f))
-    def product(x: Any, v: Any, *args: Any) -> Any:
-        return jvp(gradient, (x, *args), (v, *[None for _ in args]))[1]
+    @functools.wraps(chosen.fn)
+    def product(x: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
+        args, tangents = (x, *args), list(v) if chosen.several else [v]
+        kwargs = chosen.completed(args, kwargs)
+        places = chosen.places(args, kwargs)[0]
+        if len(tangents) != len(places):
+            raise ValueError(f"hvp: v has {len(tangents)} entries, expected {len(places)}, those of wrt")
+        return pushed(gradient, args, kwargs, places, tangents)[1]
 
     return product

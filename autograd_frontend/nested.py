@@ -238,8 +238,9 @@ class Nested:
     def pull_once(self, cotangent: Any) -> list[Any]:
         if self.used:
             raise RecordingClosed("this recording was used up by its pullback; call vjp again")
+        gradients = self.pull(cotangent)
         self.used = True
-        return self.pull(cotangent)
+        return gradients
 
     def pull(self, cotangent: Any, given: bool = True) -> list[Any]:
         """The gradients of the parts, from a cotangent of the value (ones unless `given`)."""

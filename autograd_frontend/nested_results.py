@@ -13,17 +13,13 @@ from typing import Any
 import numpy as np
 
 from .callables import of
+from .errors import an
 from .recording import settle, value
 from .seeds import checked
 from .tape import Ref
-from .trees import like, rebuilt
+from .trees import is_record, like, rebuilt
 
 ndarray = np.ndarray
-
-
-def is_record(x: Any) -> bool:
-    """Whether `x` is an instance of a dataclass."""
-    return dataclasses.is_dataclass(x) and not isinstance(x, type)
 
 
 def places_of(x: Any, counts: Callable[[Any], bool]) -> Any:
@@ -109,6 +105,6 @@ def fitting(x: Any, c: Any, where: str, what: str) -> Any:
     if type(x) is ndarray:
         return c if type(v) is ndarray and v.dtype == x.dtype else of(np.array)(c, dtype=x.dtype)
     if isinstance(x, (Fraction, Decimal)) and type(v) is not type(x):
-        raise TypeError(f"the {what} of {where} is a {type(v).__name__}, expected a {type(x).__name__}")
+        raise TypeError(f"the {what} of {where} is {an(type(v).__name__)}, expected {an(type(x).__name__)}")
     c = of(np.ndarray.item)(c) if type(v) is ndarray else c
     return c if type(value(c)) is type(x) else of(type(x))(c)

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import forward
 from .arrays import owner_of
-from .errors import RecordError
+from .errors import RecordError, an
 from .general import kept, unbound
 from .memory import remember_spread
 from .ops.block import RESULT
@@ -53,7 +53,7 @@ class Kind:
         self.type, self.shape, self.dtype = type(x), getattr(x, "shape", ()), getattr(x, "dtype", None)
 
     def __repr__(self) -> str:
-        return f"a {self.dtype} array of shape {self.shape}" if self.type is ndarray else f"a {self.type.__name__}"
+        return f"{an(self.dtype)} array of shape {self.shape}" if self.type is ndarray else f"{an(self.type.__name__)}"
 
     def zero(self) -> Any:
         return np.zeros(self.shape, self.dtype) if self.type is ndarray else self.type(0)
@@ -143,7 +143,8 @@ def apply(p: Any, args: Any, kwargs: Any) -> Any:
     try:
         given, settings = arguments.bind(*args, **kwargs)
     except TypeError as error:
-        return unbound(p.operation, call, args, kwargs, error)
+        reason = f"its pullback takes {arguments.text('g, y')}: {str(error).replace('bind() ', '')}"
+        return unbound(p.operation, call, args, kwargs, TypeError(reason))
     operands: list[Any] = []
     forms = [entered(p, i, x, operands) for i, x in enumerate(given)]
     for k, x in settings.items():
@@ -188,7 +189,7 @@ def entered(p: Any, i: int, x: Any, operands: list[Any]) -> Any:
     else:
         if not isinstance(x, (*NUMBERS, *DATA)) and holds_recorded(x):
             raise refuse(
-                f"{p.arguments.name(i)} of {p.name} is a {kind.__name__} that holds recorded values",
+                f"{p.arguments.name(i)} of {p.name} is {an(kind.__name__)} that holds recorded values",
                 "Make numbers, arrays, or lists, tuples and dicts of them the arguments.",
             )
         operands.append(x)
@@ -319,7 +320,7 @@ def has_derivative(c: Call, x: Any) -> bool:
         recordable(x, c.s) or isinstance(x, DATA) or (isinstance(x, ndarray) and x.dtype.kind in "iubSU")
     ):
         raise c.error(
-            f"{c.p.name} gives a {type(x).__name__}{'' if c.many is None else f' in a {c.many.__name__}'}",
+            f"{c.p.name} gives {an(type(x).__name__)}{'' if c.many is None else f' in a {c.many.__name__}'}",
             "Return a number, an array, or a tuple of these.",
         )
     return recordable(x)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import ARRAYS, REMOTE, TWINS, address, owner_of
+from .arrays import ARRAYS, REMOTE, STRIDED, TWINS, address, overlapping, owner_of
 from .cotangents import COMPLEX128
-from .errors import Place, RecordError
+from .errors import Place, RecordError, an
 from .ops.block import LIKE, RESULT, SPECIAL, Like, Operation, like
 from .rewrite import is_program, place_of
 from .sweep import sweep_edges
@@ -135,13 +135,20 @@ def place_in(n: Node, owner: ndarray, x: ndarray) -> View:
 
 
 def overlaps(x: ndarray) -> bool:
-    """Whether entries of a broadcast array are the same memory."""
+    """Whether entries of a broadcast array, or of one made by strides, are the same memory."""
     strides = x.strides
-    return 0 in strides and any(s == 0 and n > 1 for s, n in zip(strides, x.shape, strict=True))
+    if 0 in strides and any(s == 0 and n > 1 for s, n in zip(strides, x.shape, strict=True)):
+        return True
+    b = getattr(x, "base", None)
+    while type(b) is ndarray:
+        b = b.base
+    return type(b) is STRIDED and overlapping(x)
 
 
 def spread(x: ndarray, n: Node, owner: ndarray, t: Tape) -> Tensor:
     """A plain broadcast view of memory that holds recorded values, as it is now."""
+    if 0 not in x.strides:
+        raise refuse("windows of an array, which share memory, are used after a write into it", "Make them after it.")
     part = x[tuple([slice(0, 1) if s == 0 else slice(None) for s in x.strides])]
     edge = [place_in(n, owner, part), whole, (part.shape, part.dtype, False), []]
     n = made("broadcast_to", [edge], site(), t)
@@ -331,7 +338,7 @@ def recordable(v: Any, s: Any = None) -> bool:
     elif isinstance(v, np.floating) or kind is Fraction or kind is Decimal or kind is float or kind in COMPLEX:
         return True
     elif isinstance(v, ndarray):
-        raise refuse(f"a {kind.__name__} cannot be recorded", "Use a plain np.ndarray.", s)
+        raise refuse(f"{an(kind.__name__)} cannot be recorded", "Use a plain np.ndarray.", s)
     else:
         assert kind is not tuple and kind is not list, "an operation with several results has parts"
         return False
@@ -415,11 +422,21 @@ def gather(
                 arrays = exposed = True
         else:
             x = attributes[name]
-            if type(x) in ARRAYS and name not in kept:  # an index, a mask: the caller may write into it
-                arrays = exposed = True
+            if type(x) in ARRAYS:
+                if name not in kept:  # an index, a mask: the caller may write into it
+                    arrays = exposed = True
+                elif is_own(x, operands, attributes, kept):
+                    t.ours[id(owner_of(x))] = owner_of(x)
         saved.append(x)
     if arrays and exposed:
         t.exposed.append(saved)
+
+
+def is_own(x: Any, operands: Any, attributes: Any, kept: tuple[str, ...]) -> bool:
+    """Whether a by-product lies in memory of its own, not in that of what the operation was given."""
+    owner = owner_of(x)
+    given = (*operands, *[a for name, a in attributes.items() if name not in kept])
+    return all(owner_of(value(e)) is not owner for e in given)
 
 
 def of_variadic(name: str, operands: Any, saved: list[Any]) -> Any:

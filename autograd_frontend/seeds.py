@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import ARRAYS, remote
+from .errors import an
 from .recording import is_complex
 from .tape import Ref
 
@@ -61,7 +62,7 @@ def checked(x: Any, cotangent: Any, where: str, what: str = "cotangent") -> Any:
         return type(x)(c.item() if c.dtype.char not in "gG" else c[()])
     if isinstance(cotangent, (int, type(x))):
         return type(x)(cotangent)
-    raise TypeError(f"the {what} of {where} is a {type(cotangent).__name__}, expected a {type(x).__name__}")
+    raise TypeError(f"the {what} of {where} is {an(type(cotangent).__name__)}, expected {an(type(x).__name__)}")
 
 
 def ones(place: Any, x: Any) -> Any:

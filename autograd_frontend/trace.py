@@ -13,12 +13,13 @@ from typing import Any, overload
 import numpy as np
 
 from . import rewrite
-from .callables import of
+from .callables import no_rule, of
 from .devices import session
 from .errors import RecordError, RecordingClosed
 from .recording import ACTIVE, depends, refuse, refuse_value
 from .remote import host_value, mapped, tape_for
 from .running import LOCK, Recording, calm, resume, run
+from .seeds import seed
 from .trees import Box
 
 
@@ -60,6 +61,12 @@ class Result:
         self._why = "this recording was used up by pullback or backward; call the function again"
         return by_name(recording.parts, recording.gradients(cotangent, given))
 
+    def check(self, cotangent: Any) -> None:
+        """Raise ValueError or TypeError where `pullback(cotangent)` would, and use nothing up."""
+        recording = self._recording
+        if recording is not None:
+            seed(recording.place, recording.value, cotangent)
+
     def close(self) -> None:
         """Release the recording without differentiating. Any number of times; `value` stays usable."""
         if self._recording is not None:
@@ -74,6 +81,9 @@ class Result:
         if self._recording is None:
             raise RecordingClosed(self._why)
         return TapeView(self._recording.tape, [(n, p) for n, p in self._recording.parts])
+
+    def __bool__(self) -> bool:
+        raise TypeError("a Result has no truth value: write `if f(x).value:`, or look at what you need of it")
 
     def __enter__(self) -> Result:
         return self
@@ -234,10 +244,9 @@ class Recorded:
     def source(self) -> str:
         """The program as Python text, one call on `ops` per operation."""
         fn = self.__wrapped__
-        check_source(fn)
         while isinstance(fn, (types.MethodType, functools.partial)):
             fn = fn.__func__ if isinstance(fn, types.MethodType) else fn.func
-        check_source(fn)
+        check_source(fn, False)
         function: Any = fn if isinstance(fn, types.FunctionType) else type(fn).__call__
         return rewrite.program_of(function).source
 
@@ -279,17 +288,28 @@ Recorded.elementwise.__primitive__ = (Recorded.elementwise, inside)  # type: ign
 
 def positional(fn: Any) -> tuple[list[str], str]:
     """The names of the positional parameters, and of the starred one."""
-    parameters = inspect.signature(fn).parameters.values()
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except ValueError:  # of a function written in C
+        n = getattr(fn, "nin", 1)
+        return [f"x{i + 1}" for i in range(n)] if n > 1 else ["x"], "args"
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return names, next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
 
 
-def check_source(fn: Any) -> None:
-    """A C function has no source to rewrite."""
+def check_source(fn: Any, ruled: bool = True) -> None:
+    """A C function has no source to rewrite; with `ruled`, it may have a rule instead."""
     if isinstance(fn, (types.BuiltinFunctionType, type)) or type(fn).__name__ == "ufunc":
+        if ruled and not isinstance(fn, type):
+            from .primitives import has_rule
+
+            of(fn)
+            if not has_rule(fn):
+                raise no_rule(fn)
+            return
         name = getattr(fn, "__name__", str(fn))
-        module = "np" if isinstance(fn, np.ufunc) else getattr(fn, "__module__", None)
-        name = f"{module}.{name}" if module and module != "builtins" else name
+        module = "np" if vars(np).get(name) is fn else getattr(fn, "__module__", None) or "scipy.special"
+        name = f"{module}.{name}" if module != "builtins" else name
         raise RecordError(
             f"{name} has no Python source to record", None, f"Record a function that calls it: lambda x: {name}(x)."
         )

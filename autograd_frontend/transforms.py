@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .errors import an
 from .leftovers import leaves_nothing
 from .recording import ACTIVE, is_complex
 from .running import calm, not_differentiable, resume, run, run_floats
@@ -37,8 +38,9 @@ class Chosen:
             raise TypeError(f"grad takes a function, not {type(f).__name__}")
         self.fn = plain(f)
         self.several = isinstance(wrt, (tuple, list))
-        self.wrt = tuple(wrt) if isinstance(wrt, (tuple, list)) else (wrt,)
-        if not all(isinstance(w, (int, str)) for w in self.wrt):
+        given = tuple(wrt) if isinstance(wrt, (tuple, list)) else (wrt,)
+        self.wrt = tuple([int(w) if isinstance(w, np.integer) else w for w in given])
+        if not self.wrt or not all(isinstance(w, (int, str)) and not isinstance(w, bool) for w in self.wrt):
             raise TypeError(f"wrt={wrt!r} has to be a position, a parameter name, or a tuple of them")
         self.names: list[str] | None = None
         self.checked = False
@@ -83,6 +85,22 @@ class Chosen:
         count = f"{len(args)} positional argument{'' if len(args) == 1 else 's'}"
         what = f"the call does not give {name!r}: pass it" if name else f"the call has only {count}"
         raise ValueError(f"wrt={asked}: {what}")
+
+    def completed(self, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The keywords of a call, and the defaults of chosen parameters that it leaves out."""
+        if (self.fixed and self.wrt[-1] < len(args)) or (not kwargs and self.cached[0] == len(args)):  # type: ignore[operator]
+            return kwargs
+        try:
+            every = list(inspect.signature(self.fn).parameters.values())
+        except (TypeError, ValueError):
+            return kwargs
+        found = dict(kwargs)
+        for i, p in enumerate(every):
+            chosen = p.name in self.wrt or i in self.wrt
+            by_name = p.kind is p.KEYWORD_ONLY or (p.kind is p.POSITIONAL_OR_KEYWORD and i >= len(args))
+            if chosen and by_name and p.default is not p.empty:
+                found.setdefault(p.name, p.default)
+        return found
 
     def position(self, name: str) -> int:
         if self.names is None:
@@ -150,6 +168,7 @@ def value_and_grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -
 
     @functools.wraps(chosen.fn)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
+        kwargs = chosen.completed(args, kwargs)
         if ACTIVE and (nested := chosen.inside(args, kwargs)) is not None:
             value = nested.value
             check_scalar(nested, has_aux)
@@ -176,11 +195,8 @@ def check_scalar(recording: Any, has_aux: bool) -> None:
     """Only a scalar has a gradient; with `has_aux` it is the first of two results. Of a recording, or of a `Nested`."""
     problem = ""
     if has_aux:
-        if isinstance(recording.value, tuple) and len(recording.value) == 2:
-            recording.choose_first()
-        else:
-            problem = "with has_aux=True the function has to return (value, aux)"
-    if not problem and not is_scalar(recording.value):
+        aux_of(recording)
+    if not is_scalar(recording.value):
         problem = (
             f"grad needs a function with a scalar value, not {described(recording.value)}; "
             "return a sum, or use record(f)(...).pullback(cotangent)"
@@ -188,6 +204,16 @@ def check_scalar(recording: Any, has_aux: bool) -> None:
     if problem:
         recording.release()
         raise TypeError(problem)
+
+
+def aux_of(recording: Any) -> Any:
+    """The second of the two results of a function; from here on the first is its value."""
+    if not (isinstance(recording.value, tuple) and len(recording.value) == 2):
+        recording.release()
+        raise TypeError("with has_aux=True the function has to return (value, aux)")
+    aux = recording.value[1]
+    recording.choose_first()
+    return aux
 
 
 def is_scalar(value: Any) -> bool:
@@ -200,7 +226,7 @@ def is_scalar(value: Any) -> bool:
 def described(value: Any) -> str:
     if is_complex(value) and not getattr(value, "ndim", 0):
         return "a complex one"
-    return f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+    return f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else f"{an(type(value).__name__)}"
 
 
 def grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -215,8 +241,10 @@ def grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callable
     return differentiated
 
 
-def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """`value, pull = vjp(f, *args)`: `pull(cotangent)` is the gradient as `Result.pullback` gives it, once."""
+def vjp(f: Callable[..., Any], *args: Any, has_aux: bool = False, **kwargs: Any) -> Any:
+    """`value, pull = vjp(f, *args)`: `pull(cotangent)` is the gradient as `Result.pullback` gives it, once; a cotangent
+    that does not fit the value does not count. With `has_aux`, `f` returns `(value, aux)`, and `value, pull, aux` is
+    what comes out."""
     recorded = f if isinstance(f, Recorded) else Recorded(f)
     if ACTIVE:
         from .nested import Nested, outer_tape
@@ -226,6 +254,15 @@ def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable
             nested = Nested(plain(f), args, kwargs, [*range(len(args)), *kwargs], tape)
             named = [(recorded.name_of(k) if type(k) is int else k, part) for k, part in nested.parts]
             nested.parts = recorded.merged(named)
-            return nested.value, lambda cotangent: by_name(nested.parts, nested.pull_once(cotangent))
+            aux = (aux_of(nested),) if has_aux else ()
+            return nested.value, lambda cotangent: by_name(nested.parts, nested.pull_once(cotangent)), *aux
     result = recorded(*args, **kwargs)
-    return result.value, result.pullback
+    value = result.value
+    if has_aux and result._recording is not None:
+        aux_of(result._recording)
+
+    def pull(cotangent: Any) -> Any:
+        result.check(cotangent)
+        return result.pullback(cotangent)
+
+    return (value[0], pull, value[1]) if has_aux else (value, pull)

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import ARRAYS, owner_of, remote
+from .arrays import ARRAYS, overlapping, owner_of, remote
+from .errors import an
 from .foreign import borrowed, lends, library_of
 from .recording import refuse, settle
 from .tape import Ref, Scalar, Tape, Tensor, node, tensor
@@ -86,7 +87,7 @@ class Box:
             return
         if sum([box.given is self.given for box in boxes]) > 1:
             raise refuse(
-                f"a {type(self.given).__name__} is changed that is in the arguments twice",
+                f"{an(type(self.given).__name__)} is changed that is in the arguments twice",
                 "Pass a copy in one of the places.",
             )
         originals = {id(part.copied if type(part) is Box else part.ref): part.given for _, part in self.parts}
@@ -245,10 +246,10 @@ def enter_other(x: Any, t: Tape) -> tuple[Any, Any]:
     """Plain data, unless its type is derived from one that is differentiable."""
     kind = type(x)
     if isinstance(x, ndarray) and x.dtype.kind in "fc":
-        raise TypeError(f"an argument is a {kind.__name__}; pass a plain np.ndarray")
+        raise TypeError(f"an argument is {an(kind.__name__)}; pass a plain np.ndarray")
     for plain in (float, Fraction, Decimal):
         if isinstance(x, plain):
-            raise TypeError(f"an argument is a {kind.__name__}; pass a plain {plain.__name__}")
+            raise TypeError(f"an argument is {an(kind.__name__)}; pass a plain {plain.__name__}")
     if lends(x):
         a = borrowed(x)
         if a.dtype.kind != "f":
@@ -284,18 +285,6 @@ def leaf(x: ndarray, t: Tape) -> tuple[Any, Any]:
     t.owners.add(owner)
     t.leaves.append(x)
     return ref, Leaf(x, ref)
-
-
-def overlapping(x: ndarray) -> bool:
-    """Whether entries of the array may share memory: broadcast arrays, sliding windows."""
-    if x.flags.forc or x.size < 2:
-        return False
-    reach = x.itemsize
-    for stride, n in sorted((abs(s), n) for s, n in zip(x.strides, x.shape, strict=True) if n > 1):
-        if stride < reach:
-            return True
-        reach = stride * (n - 1) + reach
-    return False
 
 
 def enter_sequence(x: Any, t: Tape) -> tuple[Any, Any]:
@@ -376,7 +365,7 @@ def leave_other(x: Any, t: Tape, s: Any) -> tuple[Any, Any]:
         raise refuse("the function returns an iterator, which would run after the recording", "Return a list.", s)
     if type(x) not in ATOMS and holds_recorded(x):
         raise refuse(
-            f"the function returns a {type(x).__name__} that holds recorded values",
+            f"the function returns {an(type(x).__name__)} that holds recorded values",
             "Return its numbers in a tuple, a dict or a dataclass.",
             s,
         )

@@ -28,6 +28,7 @@ from .programs_scope import Func, Gen, Scope, Shape, Var, bare, indent
 
 HEAD = ["import math", "import numpy as np", ""]
 MODULES = ("collections", "contextlib", "copy", "dataclasses", "functools", "itertools", "types")
+OPERATIONS = "from autograd_frontend import ops\n"
 CONSTANTS = {"C": "C = 0.7\n", "W": "W = np.array([0.4, -0.9, 1.3])\n"}
 TICKS = ["TRACE = []", "", "def tick(place):", "    TRACE.append(place)", "    return 0", ""]
 TICKS += ["def boom(place):", "    raise AssertionError(f'untaken path {place} was evaluated')", ""]
@@ -172,14 +173,22 @@ def build(gen: Gen) -> Program:
     gen.fuel = 130
     gen.top_funcs = list(scope.funcs)
     body = gen.repeat(lambda: stmts.statement(gen, scope), 10, odds=10)
+    body.append("return " + stmts.returned(gen, scope))
+    return assembled(gen, lines, variables, body, values, mutates)
+
+
+def assembled(
+    gen: Gen, helpers: list[str], variables: list[Var], body: list[str], values: list[Any], mutates: bool
+) -> Program:
+    """The program with what it imports and captures."""
     names = ", ".join(v.name for v in variables)
-    final = "return " + stmts.returned(gen, scope)
-    lines = [*gen.top, *lines, f"def f({names}):", *indent([*body, final]), ""]
+    lines = [*gen.top, *helpers, f"def f({names}):", *indent(body), ""]
     text = "\n".join(lines)
     if "np.float32" in text:
         gen.mark("float32")
     head = [f"import {name}" for name in MODULES if re.search(rf"\b{name}\.", text)]
     head += HEAD + (TICKS if gen.probe else [])
+    head += [OPERATIONS] if re.search(r"\bops\.", text) else []
     head += [line for name, line in CONSTANTS.items() if re.search(rf"\b{name}\b", text)]
     return Program("\n".join([*head, text]), "f", tuple(values), frozenset(gen.features), mutates)
 

@@ -20,7 +20,7 @@ def array(gen: Gen, scope: Scope, shape: Shape, depth: int) -> Expr:
     """An array expression of `shape`, its entries at most about LIMIT in size."""
     if depth <= 0 or not gen.spend():
         return leaf(gen, scope, shape)
-    table = COMMON + (VECTOR if len(shape) == 1 else MATRIX)
+    table = COMMON + (VECTOR if len(shape) == 1 else MATRIX) + gen.array_productions
     return gen.expression(lambda: fit(gen, gen.pick(table)(gen, scope, shape, depth - 1), array=True))
 
 

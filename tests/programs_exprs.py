@@ -58,7 +58,8 @@ def scalar(gen: Gen, scope: Scope, depth: int) -> Expr:
     """An expression whose value is a float or a NumPy scalar, at most about LIMIT in size."""
     if depth <= 0 or not gen.spend():
         return scalar_leaf(gen, scope)
-    return gen.expression(lambda: fit(gen, gen.pick(SCALAR)(gen, scope, depth - 1)))
+    table = (STEADY if gen.steady else SCALAR) + gen.scalar_productions
+    return gen.expression(lambda: fit(gen, gen.pick(table)(gen, scope, depth - 1)))
 
 
 def scalar_leaf(gen: Gen, scope: Scope, depth: int = 0) -> Expr:
@@ -214,8 +215,13 @@ SCALAR: tuple[Callable[[Gen, Scope, int], Expr], ...] = (
 )
 
 
+STEADY = tuple([f for f in SCALAR if f not in (builtin, and_or)])
+
+
 def condition(gen: Gen, scope: Scope, depth: int) -> str:
     """The text of a truth test, in parentheses where it needs them."""
+    if gen.steady:
+        scope, depth = Scope(scope.of("int")), 0
     kinds = ["<", "chain", "and", "or", "not", "two values", "parity"]
     vectors = [v.name for v in scope.of("array")]
     kind = gen.pick(kinds + ["any"] if vectors else kinds)

@@ -96,6 +96,9 @@ class Gen:
         self.dims = (self.number(2, 4), self.number(2, 3))
         self.top: list[str] = []  # lines for the top of the module
         self.top_funcs: list[Func] = []  # helpers there
+        self.scalar_productions: tuple[Any, ...] = ()  # more of them than the tables have
+        self.array_productions: tuple[Any, ...] = ()
+        self.steady = False  # no truth test reads an argument
         self.hoisted: dict[str, dict[str, str]] = {}  # snippets with lines in `top`, and the names in them
         self._names = 0
         self._ticks = 0

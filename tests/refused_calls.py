@@ -337,7 +337,7 @@ CASES = [
      "Write it with functions that have a rule."),
     (recorded, object_of_a_class, "NumPy would make an array of an object of class Table that holds recorded values",
      "Give it the array, or a list."),
-    (recorded, output_through_a_mask, "exp cannot be recorded with out= and where= together", "Use np.where."),
+    (recorded, output_through_a_mask, "np.exp cannot be recorded with out= and where= together", "Use np.where."),
     (recorded, output_of_a_rounding, "floor cannot be recorded with out=", "Use its result."),
     (recorded, raw_memory, "the attribute ctypes of numpy.ndarray cannot be recorded",
      "Use a NumPy function with a rule, or plain data."),

@@ -462,7 +462,7 @@ def test_checks_of_draws_and_detach():
     numbers = {n.kind: n.number for n in graph.nodes}
     for kind, fields, reason in [
         ("rand_uniform", {"args": ((2,), -3)}, "does not take"), ("rand_uniform", {"args": (Link(0), 3)}, "1 parents"),
-        ("bernoulli_mask", {"args": (0.5, (2,), 1)}, "0 parents"), ("detach", {"dtype": "int"}, "expected float"),
+        ("bernoulli_mask", {"args": (0.5, (2,), 1)}, "0 parents"), ("detach", {"dtype": "int64"}, "expected float64"),
         ("detach", {"args": ()}, "0 arguments"),
     ]:  # fmt: skip
         nodes = list(graph.nodes)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import owner_of
+from ..errors import an
 from ..leftovers import codes
 from ..recording import depends, refuse, settle
 from ..tape import Ref
@@ -70,27 +71,27 @@ class Arguments:
         if isinstance(x, (list, tuple)):
             pairs = [self.enter(e, f"{name}[{i}]") for i, e in enumerate(x)]
             if all(a is b for (a, _), b in zip(pairs, x, strict=True)):
-                return x, x
+                return x, like(x, [form for _, form in pairs])  # the caller may change it later
             return self.container(like(x, [e for e, _ in pairs]), like(x, [form for _, form in pairs]))
         if isinstance(x, dict):
             named = {k: self.enter(e, f"{name}[{k!r}]") for k, e in x.items()}
-            if all(named[k][0] is x[k] for k in x):
-                return x, x
             inside, forms = {k: e for k, (e, _) in named.items()}, {k: form for k, (_, form) in named.items()}
+            if all(inside[k] is x[k] for k in x):
+                return x, forms
             return self.container(inside if kind is dict else rebuilt(x, inside), forms)
         if dataclasses.is_dataclass(x) and not isinstance(x, type):
             return self.dataclass(x, name)
         if isinstance(x, ndarray):
-            raise TypeError(f"argument {name} is a {x.dtype} {kind.__name__}: a graph takes real and boolean arrays")
+            raise TypeError(f"argument {name} is {an(x.dtype)} {kind.__name__}: a graph takes real and boolean arrays")
         return x, x
 
     def dataclass(self, x: Any, name: str) -> tuple[Any, Any]:
         y, forms = copy.copy(x), {}
-        for f in dataclasses.fields(x):
-            e, forms[f.name] = self.enter(getattr(x, f.name, None), f"{name}.{f.name}")
-            object.__setattr__(y, f.name, e)
-        same = all(getattr(y, k) is getattr(x, k, None) for k in forms)
-        return (x, x) if same else self.container(y, Fields(type(x), forms))
+        for k in dict.fromkeys([*[f.name for f in dataclasses.fields(x)], *getattr(x, "__dict__", ())]):
+            e, forms[k] = self.enter(getattr(x, k, None), f"{name}.{k}")
+            object.__setattr__(y, k, e)
+        form = Fields(type(x), forms)
+        return (x, form) if all(getattr(y, k) is getattr(x, k, None) for k in forms) else self.container(y, form)
 
     def container(self, x: Any, form: Any) -> tuple[Any, Any]:
         self.containers.append((x, entries_of(x)))
@@ -107,14 +108,17 @@ class Arguments:
         for x, before in self.containers:
             now = entries_of(x)
             if len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True)):
-                raise refuse(f"a {type(x).__name__} among the arguments is changed", "Return what is new in a graph.")
+                raise refuse(f"{an(type(x).__name__)} among the arguments is changed", "Return what is new in a graph.")
 
     def result(self, x: Any, s: Any) -> Any:
         """The form of what the function returns."""
         x = settle(x) if type(x) is ndarray else x
         if isinstance(x, Ref) or type(x) is ndarray:
             return self.builder.form(x)
-        if isinstance(x, (list, tuple)):
+        plain = type(x) in (list, tuple, dict) or hasattr(x, "_fields")
+        if isinstance(x, (list, tuple, dict)) and not plain and (depends(x) or not isinstance(x, tuple)):
+            raise refuse(f"the function returns {an(type(x).__name__)}", "Return a tuple, a list or a dict.", s)
+        if isinstance(x, (list, tuple)) and plain:
             return like(x, [self.result(e, s) for e in x])
         if isinstance(x, dict):
             if any(isinstance(k, Ref) for k in x):
@@ -123,7 +127,7 @@ class Arguments:
         if dataclasses.is_dataclass(x) and not isinstance(x, type) and holds_recorded(x):
             return Fields(type(x), {f.name: self.result(getattr(x, f.name), s) for f in dataclasses.fields(x)})
         if depends(x) or holds_recorded(x) or hasattr(x, "__next__"):
-            raise refuse(f"the function returns a {type(x).__name__}", "Return a tuple, a list or a dict.", s)
+            raise refuse(f"the function returns {an(type(x).__name__)}", "Return a tuple, a list or a dict.", s)
         return x
 
 
@@ -180,11 +184,27 @@ def check_arguments(graph: Any, args: Any, kwargs: Any) -> None:
     leaves_of(graph, args, kwargs)
 
 
+def arranged(graph: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A call's arguments as the graph was built for them: by position or by keyword, they may be given either way."""
+    if len(args) == len(graph.args) and kwargs.keys() == graph.kwargs.keys():
+        return args, kwargs
+    names, own = [*graph.signature, *graph.kwargs], graph.signature
+    takes = f"the graph of {graph.name} takes {', '.join(names) or 'no arguments'}"
+    if len(args) > len(names):
+        raise TypeError(f"{takes}; it was given {len(args)} positional arguments")
+    given = dict(zip(names, args, strict=False))
+    if len(set(names)) < len(names) or given.keys() & kwargs.keys():
+        raise TypeError(f"{takes}; it was given {len(args)} by position, and {', '.join(kwargs) or 'none'} by keyword")
+    given |= kwargs
+    for problem, found in (("without", set(names) - given.keys()), ("with", given.keys() - set(names))):
+        if found:
+            raise TypeError(f"{takes}; it was called {problem} {', '.join(sorted(found))}")
+    return tuple([given[k] for k in own]), {k: given[k] for k in graph.kwargs}
+
+
 def leaves_of(graph: Any, args: Any, kwargs: Any) -> list[Any]:
     """The values of the inputs, in order."""
-    if len(args) != len(graph.args) or set(kwargs) != set(graph.kwargs):
-        expected = f"{len(graph.args)} positional arguments" + "".join(f", {k}=" for k in graph.kwargs)
-        raise TypeError(f"the graph of {graph.name} takes {expected}; it was given {len(args)} and {sorted(kwargs)}")
+    args, kwargs = arranged(graph, args, kwargs)
     found: dict[int, Any] = {}
     for i, (form, x) in enumerate(zip(graph.args, args, strict=True)):
         collect(graph, form, x, f"argument {i}", found)
@@ -196,17 +216,19 @@ def leaves_of(graph: Any, args: Any, kwargs: Any) -> list[Any]:
 def collect(graph: Any, form: Any, x: Any, where: str, found: dict[int, Any]) -> None:
     """Match an argument with its form."""
     if type(form) is Link:
-        found[form.number] = fitting(graph.nodes[form.number], x, where)
+        n = graph.nodes[form.number]
+        found[form.number] = fitting(n, x, where, graph.parameters.get(n.number, ""))
     elif type(form) is Ignored:
         return
     elif type(form) is Fields:
         if type(x) is not form.kind:
-            raise TypeError(f"{where} is a {type(x).__name__}, expected a {form.kind.__name__}")
+            raise TypeError(f"{where} is {an(type(x).__name__)}, expected {an(form.kind.__name__)}")
         for k, e in form.fields.items():
             collect(graph, e, getattr(x, k, None), f"{where}.{k}", found)
     elif isinstance(form, (list, tuple, dict)):
-        if type(x) is not type(form) and not (isinstance(form, dict) and isinstance(x, dict)):
-            raise TypeError(f"{where} is a {type(x).__name__}, expected a {type(form).__name__}")
+        alike = type(x) is type(form) or (isinstance(form, dict) and isinstance(x, dict)) or renewed(form, x)
+        if not alike:
+            raise TypeError(f"{where} is {an(type(x).__name__)}, expected {an(type(form).__name__)}")
         if len(x) != len(form) or (isinstance(form, dict) and set(x) != set(form)):
             raise ValueError(f"{where} has {len(x)} entries, expected {len(form)}, those the graph was built for")
         keys: Any = form if isinstance(form, dict) else range(len(form))
@@ -214,6 +236,13 @@ def collect(graph: Any, form: Any, x: Any, where: str, found: dict[int, Any]) ->
             collect(graph, form[k], x[k], f"{where}[{k!r}]", found)
     elif x is not form and not same(x, form):
         raise ValueError(f"{where} is {x!r}; the graph was built for {form!r}, which is fixed. Build another one")
+
+
+def renewed(form: Any, x: Any) -> bool:
+    """Whether a named tuple of a file, whose class was made anew, is like one of the caller's."""
+    kind = type(form)
+    alike = getattr(x, "_fields", ()) == getattr(form, "_fields", None) and type(x).__name__ == kind.__name__
+    return alike and isinstance(x, tuple) and kind.__module__ == "graph_of_a_file"
 
 
 def same(x: Any, form: Any) -> bool:
@@ -224,19 +253,21 @@ def same(x: Any, form: Any) -> bool:
         return False
 
 
-def fitting(n: Node, x: Any, where: str) -> Any:
-    """The value of an input, which has to have its type, shape and dtype."""
+def fitting(n: Node, x: Any, where: str, name: str = "") -> Any:
+    """The value of an input, which has to have its type, shape and dtype; a cotangent may be any number."""
+    if n.type != "array" and name.startswith("cotangent") and type(x) in (float, int) and n.dtype.startswith("float"):
+        return float(x) if n.type == "number" else np.dtype(n.dtype).type(x)
     if n.type == "array":
         if type(x) is ndarray and x.shape == n.shape and x.dtype == n.dtype:
             return x
-        expected = f"a {n.dtype} array of shape {n.shape}"
+        expected = f"{an(n.dtype)} array of shape {n.shape}"
     else:
         if n.type == "scalar" and isinstance(x, np.generic) and str(x.dtype) == n.dtype:
             return x
         if n.type == "number" and type(x).__name__ == n.dtype and not isinstance(x, np.generic):
             return x
-        expected = f"a {n.dtype}" if n.type == "number" else f"a numpy.{n.dtype}"
-    kind = f"a {x.dtype} array of shape {x.shape}" if type(x) is ndarray else f"a {type(x).__name__}"
+        expected = f"{an(n.dtype)}" if n.type == "number" else f"a numpy.{n.dtype}"
+    kind = f"{an(x.dtype)} array of shape {x.shape}" if type(x) is ndarray else f"{an(type(x).__name__)}"
     error = ValueError if type(x) is ndarray and n.type == "array" and x.dtype == n.dtype else TypeError
     raise error(f"{where} is {kind}, expected {expected}")
 

@@ -13,6 +13,7 @@ from ..recording import ACTIVE, BUILDING
 from ..tape import Inside, Tape
 from .arguments import Arguments, Borrowed
 from .builder import Builder
+from .calls import ready
 from .nodes import Graph
 
 
@@ -46,6 +47,7 @@ def build(fn: Callable[..., Any], args: Any, kwargs: dict[str, Any], name_of: Ca
     from ..trace import check_source
 
     check_source(fn)
+    ready()
     t, inside = Building(), Inside()
     t.owners = Borrowed(fn)  # type: ignore[assignment]
     given = Arguments(t.graph, name_of)
@@ -55,6 +57,8 @@ def build(fn: Callable[..., Any], args: Any, kwargs: dict[str, Any], name_of: Ca
     BUILDING.append(t)
     try:
         value = of(fn)(*entered, **named)
+        if t.graph.refusals:
+            raise t.graph.refusals[0]
         result = given.result(value, definition(fn))
         given.unchanged()
         tidy(fn, (*args, *kwargs.values()), t)

@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 
 from ..arrays import owner_of
-from ..errors import RecordError
+from ..errors import RecordError, an
 from ..general import NO_OUT
 from ..ops.block import Like
 from ..python import OUT_OF_METHODS, out_place
-from ..recording import HERE, builder_of, lifted, line, refuse, settle, site
+from ..recording import HERE, builder_of, lifted, line, refuse, settle, site, value
 from ..rewrite import place_of
 from ..tape import Ref, Scalar, Tape, Tensor, View, node, tensor
 from . import calls, results
+from .layouts import LAYOUT, VIEW, Layouts, root_of, within
 from .nodes import Link, Node, Part
 from .rules import REMEDY, Rules
-from .shapes import assignable, blank, described
+from .shapes import assignable, axes_of, blank, described
+from .steady import STATIC_SHAPES, Steady
 
 ndarray = np.ndarray
 LITERALS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), np.generic, np.dtype, Fraction, Decimal,
@@ -27,7 +29,7 @@ LITERALS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), n
 FRESH = "Write into an array made with np.zeros."
 
 
-class Builder(Rules):
+class Builder(Rules, Steady, Layouts):
     """The nodes of a graph in the making, and which of them the values of the program are."""
 
     def __init__(self, t: Tape) -> None:
@@ -37,6 +39,11 @@ class Builder(Rules):
         self.constants: dict[int, list[tuple[ndarray, int]]] = {}  # id of an array -> it, the nodes that hold it
         self.looks: dict[Any, int] = {}  # views of memory that was plain
         self.inside = False  # the recording is doing what it does of its own
+        self.refusals: list[RecordError] = []  # the function may have caught them: then it went on without the value
+        self.unsure: dict[int, Any] = {}  # places whose memory may be that of another array, or not
+        self.like: dict[int, Any] = {}  # arrays that lie in memory as an input does: np.zeros_like(x)
+        self.seeded: list[Any] = []  # generators of random numbers that are the same at every run
+        self.raising = np.geterr()  # what NumPy raises anyway
 
     # Nodes
 
@@ -46,6 +53,8 @@ class Builder(Rules):
     ) -> Node:  # fmt: skip
         """A new node with the value of the stand-in `v`."""
         type_, shape, dtype = described(v)
+        if "raise" in (now := np.geterr()).values() and now != self.raising:
+            raise refuse("np.errstate with 'raise' asks for values, which a graph does not have", "Leave it out.")
         n = Node(len(self.nodes), kind, operation, target, args, kwargs, type_, shape, dtype, False, payload, None)
         n.function = function
         n.data = self.is_data(n) if data is None else data
@@ -96,11 +105,17 @@ class Builder(Rules):
             raise refuse(f"{getattr(x.n, 'op', 'this')} cannot be part of a graph", "Write it with other operations.")
         return self.look(x.v, found[1])
 
+    def plain(self, x: Any) -> bool:
+        """Whether a handle is that of data."""
+        return self.nodes[self.number(x)].data
+
     def look(self, v: ndarray, memory: int) -> int:
         """The node of a view of memory that was plain when the view was made."""
         owner = owner_of(v)
         offset = v.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
         key = (memory, v.shape, str(v.dtype), offset, v.strides)
+        if any(owner is x for x in self.like.values()) and not within(v, owner):
+            raise refuse(LAYOUT, VIEW)
         if key not in self.looks:
             args = (Link(memory), v.shape, str(v.dtype), offset, v.strides)
             self.looks[key] = self.add("view", "view", "", args, {}, v, False).number
@@ -133,12 +148,13 @@ class Builder(Rules):
             return {k: self.form(e) for k, e in x.items()}
         if isinstance(x, LITERALS) or isinstance(x, type):
             return x
-        raise refuse(f"a {kind.__name__} is an argument of an operation, which a graph cannot keep", "Use plain data.")
+        what = an(kind.__name__)
+        raise refuse(f"{what} is an argument of an operation, which a graph cannot keep", "Use plain data.")
 
     def constant(self, x: ndarray) -> int:
         """The node of a plain array, which is copied as it is now."""
         if x.dtype.kind not in "fciub" or type(x) is not ndarray:
-            raise refuse(f"a {x.dtype} array cannot be a constant of a graph", "Use numbers.")
+            raise refuse(f"{an(x.dtype)} array cannot be a constant of a graph", "Use numbers.")
         for _, number in self.constants.get(id(x), ()):
             held = self.nodes[number].payload
             if held.shape == x.shape and held.dtype == x.dtype and held.tobytes() == x.tobytes():
@@ -151,8 +167,10 @@ class Builder(Rules):
 
     def memory(self, owner: ndarray, n: Any, s: Any) -> None:
         """Plain memory, about to hold recorded values: every run has its own, which begins as it is now."""
-        order = "C" if owner.flags.c_contiguous else "F"
-        if not owner.any() and not (owner.dtype.kind in "fc" and np.signbit(owner.real).any()):
+        if not owner.transpose(axes_of(owner)).flags.c_contiguous:
+            raise refuse("an array is written whose entries do not lie side by side", FRESH, s)
+        order = "C" if owner.flags.c_contiguous else "F" if owner.flags.f_contiguous else ""
+        if order and not owner.any() and not (owner.dtype.kind in "fc" and np.signbit(owner.real).any()):
             made = self.add("memory", "zeros", "", (owner.shape, str(owner.dtype), order), {}, owner, False, None, s)
         else:
             held = owner.copy(order="K")
@@ -166,45 +184,59 @@ class Builder(Rules):
         target = calls.target_of(call)
         args, kwargs = with_out(args, kwargs, out_of(op, target))
         s = s or site()
-        self.writable(target, args, kwargs)
+        if kwargs.get("out") is not None and self.t.deep:
+            return self.stored(op, args, kwargs, lambda rest: self.operation(op, call, args, rest, s), s)
         given, named = self.stand_in(args), self.stand_in(kwargs)
         if op.bind is not None and not op.data and self.shapes_only(op, args, kwargs):
-            return call(*given, **named)
-        with np.errstate(all="ignore"):
-            if target.kind == "operator":
-                v = results.of_operator(target.name, given)
-            else:
-                v = results.given_by(op, call, given, named)
+            return self.laid_out(call(*given, **named))
+        if target.kind == "operator" or (op.elementwise and op.bind is None):
+            if kwargs.get("out") is None and kwargs.get("where", True) is not True:
+                raise refuse(f"{op.name} with where= leaves entries unset", "Use np.where(mask, y, 0.0).", s)
+            with np.errstate(all="ignore"):
+                v = (results.of_operator(target.name, given) if target.kind == "operator"
+                     else results.given_by(op, call, given, named))
+        else:
+            v = self.steady(op.name, lambda args, kwargs: results.given_by(op, call, args, kwargs), args, kwargs)
         if kwargs.get("out") is not None:
             return self.written(target, op.name, call, args, kwargs, s)
         if self.t.deep:
             from .derived import recorded
 
-            return recorded(self, op, call, args, kwargs, v, target, s)
+            return self.looked(op, args, recorded(self, op, call, args, kwargs, v, target, s))
         n = self.node(target, op.name, call, args, kwargs, v, s)
         n.data = n.data or op.data
-        return self.value(v, n)
+        return self.looked(op, args, self.value(v, n))
 
     def shapes_only(self, op: Any, args: Any, kwargs: Any) -> bool:
         """Whether a call looks at shapes of what depends on an input only: `np.full_like(x, 0.5)`."""
+        refusals = len(self.refusals)
         try:
             operands, attributes = op.bind(*args, **kwargs)
         except Exception:  # it is looked at again, with stand-ins
+            del self.refusals[refusals:]
             return False
         return builder_of([*operands, *attributes.values()]) is None and kwargs.get("out") is None
 
     def node(self, target: Any, name: str, call: Any, args: Any, kwargs: Any, v: Any, s: Any) -> Node:
         kind = target.kind
-        if kind == "call" and name in ("detach", "rand_uniform", "bernoulli_mask"):
+        alone = name != "detach" or (len(args) == 1 and not isinstance(args[0], (list, tuple)))
+        if kind == "call" and name in ("detach", "rand_uniform", "bernoulli_mask") and alone:
             kind = name
         function = call if kind == "call" and not target.name else None
         return self.add(kind, name, target.name, self.form(args), self.form(kwargs), v, None, None, s, function)
 
-    def writable(self, target: Any, args: Any, kwargs: Any) -> None:
-        """Settings of a call that a graph cannot hold."""
-        out = kwargs.get("out")
-        if out is not None and self.t.deep:
-            raise refuse("out= is used in a function whose derivative is a graph", "Write x[...] = y instead.")
+    def stored(self, op: Any, args: Any, kwargs: Any, made: Any, s: Any) -> Any:
+        """A call with `out=` where the derivative is a graph: what it gives without, stored."""
+        out = settle(kwargs["out"][0] if type(kwargs["out"]) is tuple else kwargs["out"])
+        if kwargs.get("where", True) is not True:
+            raise refuse("out= with where= is used in a function whose derivative is a graph", "Use np.where.", s)
+        r = made({k: x for k, x in kwargs.items() if k != "out"})
+        other = op is not None and not op.elementwise and str(value(out).dtype) != described(value(settle(r)))[2]
+        if other:
+            reason = "out= of another type is used in a function whose derivative is a graph"
+            raise refuse(reason, "Write x[...] = y instead.", s)
+        self.store(r, out, ..., s)
+        return kwargs["out"][0] if type(kwargs["out"]) is tuple else kwargs["out"]
 
     def written(self, target: Any, name: str, call: Any, args: Any, kwargs: Any, s: Any) -> Any:
         """A call with `out=`."""
@@ -222,7 +254,9 @@ class Builder(Rules):
         if y is x and type(x) is ndarray:
             y = adopt(x, self.t, s)
         if not isinstance(y, Tensor):
-            raise refuse(f"a {type(x).__name__} is written in a graph", "Write into an array.", s)
+            raise refuse(f"{an(type(x).__name__)} is written in a graph", "Write into an array.", s)
+        if id(root_of(y.n)) in self.unsure:
+            raise refuse(LAYOUT, VIEW, s)
         n = self.nodes[self.number(y)]
         if n.data and np.dtype(n.dtype).kind in "fc":
             if self.t.deep:  # views of it have been followed as data
@@ -236,12 +270,15 @@ class Builder(Rules):
             return self.data_operator(call, args)
         given, named = self.stand_in(args), self.stand_in(kwargs)
         if name in calls.STATIC:
-            return call(*given, **named) if not method else getattr(given[0], name)(*given[1:], **named)
+            if self.whole((args[1:], kwargs)):
+                raise refuse(f"a setting of {name} depends on an input: it decides about a shape", STATIC_SHAPES)
+            return self.laid_out(call(*given, **named) if not method else getattr(given[0], name)(*given[1:], **named))
         f = getattr(np, name, call) if method else call
         args, kwargs = with_out(args, kwargs, OUT_OF_METHODS.get(name, NO_OUT) if method else out_place(call))
-        given, named = self.stand_in(args), self.stand_in(kwargs)
-        v = results.given_by_data(name, f, given, named)
         s = site()
+        if kwargs.get("out") is not None and self.t.deep:
+            return self.stored(None, args, kwargs, lambda rest: self.data(name, call, args, rest, method), s)
+        v = self.steady(name, lambda args, kwargs: results.given_by_data(name, f, args, kwargs), args, kwargs)
         target = calls.Target("method", name, None) if method else calls.target_of(call)
         if kwargs.get("out") is not None:
             return self.written(target, name, call, args, kwargs, s)
@@ -323,6 +360,9 @@ class Builder(Rules):
     def writing(self, f: Any, args: Any, kwargs: Any, noted: bool = False) -> None:
         """A function that writes into its first argument; `noted`: for a derivative it has been recorded."""
         s = site()
+        if self.t.deep and not noted and len(args) == 2 and not kwargs and f.__name__ in ("copyto", "fill"):
+            self.store(args[1], args[0], ..., s)
+            return
         if self.t.deep and not noted:
             raise refuse(f"{f.__name__} is used in a function whose derivative is a graph", "Write x[i] = v instead.")
         x = args[0] if args else next(iter(kwargs.values()))

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import callables, python
+from .. import callables, python, rewrite
+from ..eager import EAGER
 from ..ops import linalg, plain
 from ..ops.block import OPERATIONS, Operation, find
-from ..recording import BUILDING, builder_of, value
+from ..recording import BUILDING, builder_of, mine, value
 
 ndarray = np.ndarray
 OPERATORS = {
@@ -35,7 +36,7 @@ EXTRA = {
     "numpy.add.at": np.add.at, "numpy.subtract.at": np.subtract.at,
     **{f"numpy.{name}": getattr(np, name) for name in WRITERS},
 }  # fmt: skip
-HELPERS = ("strong_zero", "fitted", "times", "where", "number", "both", "either", "invert")
+HELPERS = ("strong_zero", "fitted", "times", "where", "number", "real", "both", "either", "invert")
 PATHS: dict[str, Any] = {}  # path of a callable -> its operation, or None
 NAMES: dict[Any, str] = {}  # a callable -> its path
 
@@ -67,13 +68,34 @@ def fill() -> None:
             NAMES.setdefault(f, path)
 
 
+def ready() -> None:
+    """See that programs know what `install` puts in."""
+    if not PATHS:
+        fill()
+
+
 def install() -> None:
     """The functions of rules that choose by a value are nodes while a graph is built."""
     for cls, names in ((plain.Plain, ("times", "where", "bilinear")), (plain.Floats, ("where", *HELPERS[-3:]))):
         for name in names:
             f = getattr(cls, name)
             callables.TABLE[f] = choosing(f, name)
+    from . import helpers
+
+    callables.TABLE[helpers.strong_zero] = callables.function(helpers.followed_zero)
+    for f in (helpers.fitted, helpers.pulled, helpers.by_rule):  # derivatives go through them
+        callables.TABLE[f] = rewrite.bind(f, EAGER)  # type: ignore[arg-type]
+    callables.TABLE[np.random.default_rng] = generator
     callables.TABLE[linalg.multiple] = choosing(linalg.multiple, "times", 1)
+
+
+def generator(*args: Any, **kwargs: Any) -> Any:
+    """`np.random.default_rng`, of which a graph that is built wants to know."""
+    v = np.random.default_rng(*args, **kwargs)
+    for t in mine():
+        if t.graph is not None:
+            t.graph.drawn(np.random.default_rng, (*args, *kwargs.values()), v)
+    return v
 
 
 def choosing(f: Any, name: str, first: int = 0) -> Callable[..., Any]:

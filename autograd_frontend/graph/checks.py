@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GraphError, RecordError
+from ..errors import GraphError, RecordError, an
 from ..ops.block import OPERATIONS
 from . import calls, results
 from .arguments import fitting
 from .builder import is_mask
 from .nodes import NUMBERS, TYPES, Graph, Link, Node, Part, links, replaced
-from .shapes import assignable, blank, described
+from .shapes import ONES, assignable, blank, described
 
 ndarray = np.ndarray
 
@@ -66,7 +66,7 @@ def typed(n: Node) -> None:
         raise wrong(n, f"its dtype is {n.dtype!r}, expected one of {', '.join(NUMBERS)}")
     if n.type != "array" and n.type != "tuple" and n.shape:
         raise wrong(n, f"its shape is {n.shape}, expected () of a {n.type}")
-    if not isinstance(n.args, tuple) or not isinstance(n.kwargs, dict) or not all(type(k) is str for k in n.kwargs):
+    if type(n.args) is not tuple or type(n.kwargs) is not dict or not all(type(k) is str for k in n.kwargs):
         raise wrong(n, "its arguments are no tuple and dict")
     for part in parts_in((n.args, n.kwargs)):
         if type(part.link) is not Link or type(part.which) is not int:
@@ -158,7 +158,7 @@ def check_input(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
 def check_const(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
     bare(n, 0)
     if type(n.payload) is not ndarray:
-        raise wrong(n, f"its payload is a {type(n.payload).__name__}, expected an array: there is none for this node")
+        raise wrong(n, f"its payload is {an(type(n.payload).__name__)}, expected an array: there is none for this node")
     if n.payload.shape != n.shape:
         raise wrong(n, f"its payload has shape {n.payload.shape}, expected {n.shape}")
     if str(n.payload.dtype) != n.dtype:
@@ -189,8 +189,9 @@ def check_detach(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
     bare(n, 1)
     counted(n, 1)
     parent = graph.nodes[n.parents[0]]
-    if n.shape != parent.shape or n.dtype != parent.dtype:
-        raise wrong(n, f"it is {n.dtype} of shape {n.shape}, expected {parent.dtype} of shape {parent.shape}")
+    dtype = "float64" if parent.dtype == "float" else parent.dtype
+    if n.shape != parent.shape or n.dtype != dtype:
+        raise wrong(n, f"it is {n.dtype} of shape {n.shape}, expected {dtype} of shape {parent.shape}")
     return results.of_data_operation(OPERATIONS["detach"], args, kwargs)
 
 
@@ -264,7 +265,8 @@ def check_call(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
 
 def check_method(n: Node, args: Any, kwargs: Any, graph: Graph) -> Any:
     op = calls.callables_of_method(n.target)
-    if not args or (op is None and n.target not in calls.DATA_METHODS and n.target not in ("fill", "put")):
+    known = op is not None or n.target in calls.DATA_METHODS or n.target in ("fill", "put")
+    if not known or not args or not isinstance(args[0], (ndarray, np.generic, *ONES)):
         raise wrong(n, f"an unknown method {n.target!r}, expected one of the table of operations")
     from ..callables import method_call
 

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from .. import memory, stores
+from ..callables import of
 from ..general import viewed
 from ..recording import HARMLESS, depends, emit, is_complex, refuse, settle, tape_of
 from ..tape import Ref, Tensor
+from .builder import is_mask
+from .nodes import Link
 from .results import looks
 
 ndarray = np.ndarray
@@ -18,6 +21,8 @@ ndarray = np.ndarray
 def recorded(b: Any, op: Any, call: Any, args: Any, kwargs: Any, v: Any, target: Any, s: Any) -> Any:
     """The handle of a call inside."""
     n = b.node(target, op.name, call, args, kwargs, v, s)
+    if op.name == "pow" and type(v) is float:  # of a negative number it may be complex
+        n = b.add("call", "real", "autograd_frontend.graph.helpers.real", (Link(n.number),), {}, v, n.data, None, s)
     if n.data or op.data:
         n.data = True
         return b.value(v, n)
@@ -28,6 +33,8 @@ def recorded(b: Any, op: Any, call: Any, args: Any, kwargs: Any, v: Any, target:
         raise refuse("the derivative of complex numbers is no graph yet", "Use real and imaginary parts.", s)
     t = tape_of([x for x in operands if isinstance(x, Ref)])
     if op.views and type(operands[0]) is Tensor and looks(op, operands, attributes):
+        if any(type(x) not in HARMLESS and depends(x) for x in attributes.values()):
+            raise refuse(f"a setting of {op.name} depends on an input; the derivative is a graph", "Use plain data.")
         r = viewed(op, call, args, kwargs, first, operands, attributes, t)
         if r is operands[0]:
             return r
@@ -53,7 +60,7 @@ def bound(b: Any, op: Any, args: Any, kwargs: Any) -> Any:
 
 def is_data(b: Any, x: Any) -> bool:
     """Whether a setting is a node of data."""
-    return isinstance(x, Ref) and b.nodes[b.number(x)].data
+    return isinstance(x, Ref) and b.plain(x)
 
 
 def plainly(b: Any, f: Any, *args: Any) -> Any:
@@ -87,6 +94,9 @@ def store(b: Any, v: Any, x: Any, key: Any, plain: Any, s: Any) -> None:
     """`x[key] = v`."""
     before = len(b.t)
     looked = any(isinstance(k, Ref) for k in parts(key))
+    if looked and isinstance(v, Ref) and is_mask(plain) and not np.ndim(b.stand_in(v)) and plain.shape == x.v.shape:
+        v = of(np.where)(key, v, x)
+        key, plain, looked = ..., ..., False
     if looked and isinstance(v, Ref):
         raise refuse(
             "a value is stored at places that depend on an input, and the derivative is a graph",

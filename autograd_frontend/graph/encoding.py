@@ -16,7 +16,7 @@ from ..ops.block import Like
 from .arguments import Fields
 from .nodes import IGNORED, Ignored, Link, Part
 
-DEEP, DIGITS = 100, 10_000  # how deep containers may nest, how long a number may be
+DEEP, DIGITS, LONG = 100, 10_000, 1 << 24  # how deep containers may nest, how long a number and a range may be
 TYPES: dict[str, Any] = {x.__name__: x for x in (float, int, bool, complex)}
 TYPES |= {f"numpy.{x.__name__}": x for x in np.sctypeDict.values() if np.dtype(x).kind in "fciub"}
 
@@ -108,6 +108,13 @@ def short(given: Any) -> str:
     return given
 
 
+def fraction(given: Any, depth: int) -> Fraction:
+    try:
+        return Fraction(short(given))
+    except ZeroDivisionError:
+        raise GraphError(f"the file has the fraction {given!r:.50} in it") from None
+
+
 def named(given: Any, depth: int) -> Any:
     """A named tuple; its class is made anew."""
     name, fields, values = given
@@ -139,12 +146,18 @@ def scalar(given: Any, depth: int) -> Any:
 
 
 def pairs(given: Any, depth: int) -> dict[Any, Any]:
-    return {decoded(k, depth): decoded(e, depth) for k, e in given}
+    found = [(decoded(k, depth), decoded(e, depth)) for k, e in given]
+    for k, _ in found:
+        if type(k) in (Link, list, dict, slice):
+            raise GraphError(f"the file has a dict with the key {k!r:.50} in it")
+    return dict(found)
 
 
 def numbers(given: Any, depth: int) -> range:
     if type(given) is not list or len(given) != 3 or any(type(e) is not int for e in given):
         raise GraphError(f"the file has the range {given!r:.50} in it")
+    if len(range(*given)) > LONG:
+        raise GraphError(f"the file has the range {given!r:.50} in it, which is oversized")
     return range(*given)
 
 
@@ -164,7 +177,7 @@ READ: dict[str, Callable[[Any, int], Any]] = {
     "dict": pairs,
     "slice": lambda x, depth: slice(*each(x, depth)),
     "ellipsis": lambda x, depth: Ellipsis,
-    "fraction": lambda x, depth: Fraction(short(x)),
+    "fraction": fraction,
     "decimal": lambda x, depth: Decimal(x) if len(x) < DIGITS else short(x * 2),
     "range": numbers,
     "bytes": lambda x, depth: bytes.fromhex(x),

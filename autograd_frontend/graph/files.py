@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import GraphError, Place, RecordError
 from . import encoding
 from .nodes import Graph, Node
+from .shapes import axes_of
 
 ndarray = np.ndarray
 MAGIC, VERSION = b"AFGRAPH\n", 1
@@ -41,7 +42,7 @@ def save(graph: Graph, path: Any) -> None:
 
 
 def content(x: ndarray) -> bytes:
-    return x.astype(x.dtype.newbyteorder("<"), copy=False).tobytes("A")
+    return x.astype(x.dtype.newbyteorder("<"), copy=False).transpose(axes_of(x)).tobytes()
 
 
 def of_graph(graph: Graph, arrays: list[ndarray]) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def of_graph(graph: Graph, arrays: list[ndarray]) -> dict[str, Any]:
 
 def of_array(x: ndarray) -> dict[str, Any]:
     data = content(x)
-    order = "F" if x.flags.f_contiguous and not x.flags.c_contiguous else "C"
+    order = "C" if x.flags.c_contiguous else "F" if x.flags.f_contiguous else axes_of(x)
     return {"dtype": str(x.dtype), "shape": list(x.shape), "order": order, "bytes": len(data),
             "sha256": hashlib.sha256(data).hexdigest()}  # fmt: skip
 
@@ -70,7 +71,7 @@ def of_node(n: Node, arrays: list[ndarray]) -> dict[str, Any]:
         payload = of_graph(n.payload, arrays)
     elif n.payload is not None:
         payload = len(arrays)
-        arrays.append(n.payload if n.payload.flags.forc else np.ascontiguousarray(n.payload))
+        arrays.append(n.payload)
     p = n.place
     place = [os.path.basename(p.filename), p.line, p.function, p.text, p.name] if p else None
     return {
@@ -158,11 +159,13 @@ def array_of(file: Any, i: int, e: dict[str, Any]) -> ndarray:
     data = file.read(e["bytes"])
     if hashlib.sha256(data).hexdigest() != e["sha256"]:
         raise faulty(f"array {i} is damaged, its hash is another")
-    if e["order"] not in ("C", "F"):
-        raise faulty(f"array {i} has the order {e['order']!r}")
+    shape = e["shape"]
+    axes = {"C": list(range(len(shape))), "F": list(range(len(shape)))[::-1]}.get(str(e["order"]), e["order"])
+    if type(axes) is not list or [type(k) for k in axes] != [int] * len(shape) or sorted(axes) != [*range(len(shape))]:
+        raise faulty(f"array {i} has the order {e['order']!r:.50}")
     kind = encoding.dtype_of(e["dtype"])
     x = np.frombuffer(data, kind.newbyteorder("<")).astype(kind)
-    x = x.reshape(e["shape"], order=e["order"])
+    x = x.reshape([shape[k] for k in axes]).transpose(np.argsort(axes).astype(int))
     x.flags.writeable = False
     return x
 

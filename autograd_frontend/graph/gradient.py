@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RecordError
+from ..errors import RecordError, an
 from ..recording import refuse
 from ..transforms import vjp
 from .arguments import Fields
 from .build import build
+from .lower import restored
 from .nodes import IGNORED, Graph, Link, Spec
 
 
@@ -42,12 +43,16 @@ def like(graph: Graph, form: Any, cotangent: bool) -> Any:
         if n.type == "number":
             example: Any = {"float": 1.0}.get(n.dtype)
             if example is None and not (cotangent and n.data):
-                raise refuse(f"the gradient of a {n.dtype} is no graph yet", "Use floats.")
+                raise refuse(f"the gradient of {an(n.dtype)} is no graph yet", "Use floats.")
         else:
             example = Spec(n.shape, np.dtype(n.dtype)) if n.type == "array" and n.shape else blank_of(n)
         return IGNORED if cotangent and n.data else example
     if type(form) is Fields:
-        raise refuse("the gradient of a dataclass is no graph yet", "Use a tuple or a dict.")
+        if cotangent:
+            raise refuse("the gradient of a dataclass that is returned is no graph yet", "Return a tuple or a dict.")
+        return restored(form.kind, {k: like(graph, e, cotangent) for k, e in form.fields.items()})
+    if isinstance(form, (list, tuple)) and type(form) not in (list, tuple) and not hasattr(form, "_fields"):
+        raise refuse(f"the gradient of {an(type(form).__name__)} is no graph yet", "Use a tuple or a dict.")
     if isinstance(form, dict):
         return {k: like(graph, e, cotangent) for k, e in form.items()}
     if isinstance(form, tuple) and hasattr(form, "_fields"):

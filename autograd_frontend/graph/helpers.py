@@ -19,9 +19,19 @@ def strong_zero(d: Any, g: Any) -> Any:
     return type(d)(0) if g == 0 and d != d else d
 
 
+def followed_zero(d: Any, g: Any) -> Any:
+    """`strong_zero` where a derivative is taken through it: no look at a value decides what is done."""
+    if isinstance(d, (np.ndarray, np.generic)):
+        r = np.where(np.logical_and(np.isnan(d).any(), np.equal(g, 0)), 0, d)
+        return r if np.ndim(d) else r[()]
+    return type(d)(0) if g == 0 and d != d else d
+
+
 def fitted(d: Any, g: Any, shape: Any, dtype: Any, strict: bool) -> Any:
     """`d` summed to the shape of an operand, in its dtype."""
-    return cotangents.fitted(d, g, (shape, dtype and np.dtype(dtype), strict))
+    if strict:
+        d = strong_zero(d, g)
+    return cotangents.fitted(d, g, (shape, dtype and np.dtype(dtype), False))
 
 
 def pulled(rule: Any, floats: bool, fit: Any, g: Any, saved: list[Any], number: str) -> Any:
@@ -29,7 +39,7 @@ def pulled(rule: Any, floats: bool, fit: Any, g: Any, saved: list[Any], number: 
     with np.errstate(all="ignore"):
         d = by_rule(rule, floats, g, saved)
         if fit is not None:
-            d = strong_zero(d, g) if fit is True else cotangents.fitted(d, g, fit)
+            d = strong_zero(d, g) if fit is True else fitted(d, g, *fit)
     if number == "float":
         return float(d)
     return np.dtype(number).type(d) if number.startswith("float") and not isinstance(d, np.generic) else d
@@ -58,6 +68,13 @@ def both(a: Any, b: Any) -> bool:
 
 def either(a: Any, b: Any) -> bool:
     return bool(a or b)
+
+
+def real(x: Any) -> Any:
+    """A power of floats, which is real."""
+    if isinstance(x, complex):
+        raise TypeError("a power of a negative float is complex, and the derivative of complex numbers is no graph")
+    return x
 
 
 def number(x: Any) -> Any:

@@ -6,8 +6,7 @@ import keyword
 import linecache
 import operator
 import re
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,12 @@ from ..arrays import owner_of
 from ..ops.block import OPERATIONS
 from . import helpers
 from .arguments import Fields, fitting, leaves_of
-from .calls import IN_PLACE, OPERATORS, callable_at
+from .calls import IN_PLACE, OPERATORS, callable_at, ready
 from .nodes import Graph, Link, Node, Part, links
 
 ndarray = np.ndarray
 FRESH = {"operator", "memory", "rand_uniform", "bernoulli_mask", "detach"}  # kinds whose arrays are nobody else's
-OURS = re.compile(r"[vkfa][0-9]+|inner_[0-9]+|own|run|ndarray|np|slice|float|_.*")  # what lines name themselves
+BROADCASTS = ("broadcast_to", "broadcast_arrays")
 SIMPLE = (int, bool, str, type(None), type(Ellipsis))
 
 
@@ -33,6 +32,8 @@ class Writer:
         self.lines: list[str] = []
         self.space: dict[str, Any] = {"ndarray": ndarray}
         self.kept: dict[int, str] = {}
+        self.followed = False  # the lines are going to be recorded
+        self.mark = ""  # what names end with, so that no parameter has one of them
 
     def put(self, line: str) -> None:
         self.lines.append(line)
@@ -41,12 +42,12 @@ class Writer:
         """The name of a thing that is not written out."""
         name = self.kept.get(id(x))
         if name is None:
-            name = self.kept[id(x)] = f"{prefix}{len(self.kept)}"
+            name = self.kept[id(x)] = f"{prefix}{len(self.kept)}{self.mark}"
             self.space[name] = x
         return name
 
     def name(self, number: int) -> str:
-        return f"v{number}"
+        return f"v{number}{self.mark}"
 
     def form(self, form: Any) -> str:
         """An argument as Python text."""
@@ -56,20 +57,23 @@ class Writer:
         if kind is Part:
             return f"{self.form(form.link)}[{form.which!r}]"
         if kind is slice:
-            return f"slice({', '.join(self.form(e) for e in (form.start, form.stop, form.step))})"
+            return f"{self.hold(slice)}({', '.join(self.form(e) for e in (form.start, form.stop, form.step))})"
         if kind is list:
             return f"[{', '.join(map(self.form, form))}]"
         if kind is tuple:
             return f"({''.join(self.form(e) + ', ' for e in form)})"
         if kind is Fields:
             return f"{self.hold(restored)}({self.hold(form.kind)}, {self.form(form.fields)})"
+        if isinstance(form, tuple) and self.followed:
+            return f"{self.hold(tupled)}({self.hold(kind)}, [{', '.join(map(self.form, form))}])"
         if isinstance(form, tuple):
             return f"{self.hold(form.__class__)}({', '.join(map(self.form, form))})"
         if kind is dict:
             return f"{{{', '.join(f'{self.form(k)}: {self.form(e)}' for k, e in form.items())}}}"
-        if kind is float and form == form and abs(form) != float("inf"):
-            return repr(form)
-        return repr(form) if isinstance(form, SIMPLE) and kind in SIMPLE else self.hold(form)
+        if kind is float and form == form and abs(form) != float("inf") or kind in SIMPLE:
+            text = repr(form)
+            return f"({text})" if text.startswith("-") else text  # (-2) ** x
+        return self.hold(form)
 
     def arguments(self, n: Node, skip: int = 0) -> str:
         given = [self.form(x) for x in n.args[skip:]]
@@ -78,6 +82,11 @@ class Writer:
     def function(self, n: Node) -> str:
         """The name of the callable of a node."""
         return self.hold(n.function or callable_at(n.target), "f")
+
+
+def tupled(kind: Any, parts: list[Any]) -> Any:
+    """A named tuple, whose class may be one of this package, which programs do not go into."""
+    return kind(*parts)
 
 
 def restored(kind: Any, fields: dict[str, Any]) -> Any:
@@ -111,15 +120,12 @@ def lower_view(n: Node, w: Writer) -> None:
     link, shape, dtype, offset, strides = n.args
     memory = f"{w.name(link.number)}.ravel('K')"
     look = f"{w.form(shape)}, {w.hold(np.dtype(dtype))}, {memory}, {w.form(offset)}, {w.form(strides)}"
-    w.put(f"{w.name(n.number)} = ndarray({look})")
+    w.put(f"{w.name(n.number)} = {w.hold(ndarray)}({look})")
 
 
 def lower_detach(n: Node, w: Writer) -> None:
-    parent = w.graph.nodes[n.parents[0]]
-    x = w.name(parent.number)
-    w.put(f"{w.name(n.number)} = {x}.copy('K')" if n.type == "array" else f"{w.name(n.number)} = {x}")
-    if n.type == "scalar" and parent.type == "array":
-        w.lines[-1] += "[()]"
+    # A copy would do for the value; when the lines are recorded, only the operation stops derivatives.
+    w.put(f"{w.name(n.number)} = {w.hold(OPERATIONS['detach'].function, 'f')}({w.arguments(n)})")
 
 
 def lower_rand_uniform(n: Node, w: Writer) -> None:
@@ -163,7 +169,8 @@ def lower_attribute(n: Node, w: Writer) -> None:
 
 
 def lower_bilinear(n: Node, w: Writer) -> None:
-    w.put(f"{w.name(n.number)} = {w.hold(helpers.bilinear, 'f')}({w.hold(n.payload.run)}, {w.arguments(n)})")
+    run = n.payload.function() if w.followed else n.payload.run
+    w.put(f"{w.name(n.number)} = {w.hold(helpers.bilinear, 'f')}({w.hold(run)}, {w.arguments(n)})")
 
 
 def lower_pullback(n: Node, w: Writer) -> None:
@@ -280,7 +287,7 @@ def compiled(graph: Graph) -> Callable[..., Any]:
         names = [w.name(form.number) for form in graph.args]
         head = f"def run({', '.join(names)}, /):"
         for i, n in enumerate(inputs):
-            w.put(checked(n, w, i))
+            w.put(checked(n, w, i, graph.parameters.get(n.number, "")))
     else:
         head = "def run(*args, **kwargs):"
         into = "".join(f"{w.name(n.number)}, " for n in inputs)
@@ -292,12 +299,12 @@ def compiled(graph: Graph) -> Callable[..., Any]:
     return made(text, w.space, graph)
 
 
-def checked(n: Node, w: Writer, i: int) -> str:
+def checked(n: Node, w: Writer, i: int, name: str) -> str:
     """The line that looks whether an argument fits."""
     x, where = w.name(n.number), f"argument {i}"
-    wrong = f"{w.hold(fitting, 'f')}({w.hold(n)}, {x}, {where!r})"
+    wrong = f"{w.hold(fitting, 'f')}({w.hold(n)}, {x}, {where!r}, {name!r})"
     if n.type != "array":
-        return wrong
+        return f"{x} = {wrong}"
     dtype = w.hold(np.dtype(n.dtype))
     return f"if type({x}) is not ndarray or {x}.shape != {n.shape!r} or {x}.dtype is not {dtype}: {wrong}"
 
@@ -318,10 +325,11 @@ def made(text: str, space: dict[str, Any], graph: Graph) -> Callable[..., Any]:
 
 def ordinary(graph: Graph) -> Callable[..., Any]:
     """The graph as a function that can be recorded: it takes the arguments as they are, without looking at them."""
+    ready()
     w = Writer(graph)
-    names = parameters(graph)
-    for form, name in [*zip(graph.args, names, strict=True), *[(form, k) for k, form in graph.kwargs.items()]]:
-        unpack(form, name, w)
+    w.followed = True
+    head = entrance(graph, w)
+    over = outlived(graph)
     for n in graph.nodes[len(graph.inputs) :]:
         if n.kind != "view":
             lower(n, w)
@@ -329,19 +337,45 @@ def ordinary(graph: Graph) -> Callable[..., Any]:
             for look in graph.nodes:
                 if look.kind == "view" and look.parents[0] == n.number:
                     lower(look, w)
+        if n.number in over:
+            w.put(f"del {', '.join(map(w.name, over[n.number]))}")
     w.put(f"return {w.form(graph.result)}")
-    keywords = f", *, {', '.join(graph.kwargs)}" if graph.kwargs else ""
-    text = "\n    ".join([f"def run({', '.join(names)}{keywords}):", *w.lines])
+    text = "\n    ".join([f"def run({head}):", *w.lines])
     return made(text + "\n", w.space, graph)
 
 
-def parameters(graph: Graph) -> list[str]:
-    """The names of the positional parameters, where no line names something else so."""
-    names = graph.signature
-    every = [*names, *graph.kwargs]
-    usable = all(x.isidentifier() and not keyword.iskeyword(x) and not OURS.fullmatch(x) for x in every)
-    usable = usable and len(set(every)) == len(every) and not set(every) & set(sys.stdlib_module_names)
-    return names if usable else [f"a{i}" for i in range(len(names))]
+def outlived(graph: Graph) -> dict[int, list[int]]:
+    """Broadcast arrays and what is made of them, by the node that reads them last: while a broadcast view is held, what
+    it shows cannot be written, and the function itself holds none of its temporaries."""
+    last: dict[int, int] = {}
+    wide: set[int] = set()
+    for n in graph.nodes:
+        last |= dict.fromkeys([link.number for link in links((n.args, n.kwargs))], n.number)
+        if n.type in ("array", "tuple") and (n.operation in BROADCASTS or wide.intersection(n.parents)):
+            wide.add(n.number)
+    over: dict[int, list[int]] = {}
+    for number in sorted(wide.difference([link.number for link in links(graph.result)])):
+        over.setdefault(last.get(number, number), []).append(number)
+    return over
+
+
+def entrance(graph: Graph, w: Writer, words: Collection[str] = ()) -> str:
+    """The parameters as text, and lines that take the inputs out of them. None is one of `words`: where the function
+    has one so called, the positional ones get other names, and those by keyword are taken from a dict."""
+    names, named = graph.signature, list(graph.kwargs)
+    w.mark = ""
+    while any(re.fullmatch(rf"([a-z][0-9]+|inner_[0-9]+|given){w.mark}", x) for x in (*names, *named)):
+        w.mark += "_"
+    usable = all(x.isidentifier() and not keyword.iskeyword(x) and x not in words for x in names)
+    if not usable or len({*names, *named}) < len(names) + len(named):
+        names = [f"a{i}{w.mark}" for i in range(len(names))]
+    by_name = not any(k in words for k in named)
+    for form, name in zip(graph.args, names, strict=True):
+        unpack(form, name, w)
+    for k, form in graph.kwargs.items():
+        unpack(form, k if by_name else f"given{w.mark}[{k!r}]", w)
+    rest = ["*" if by_name else f"**given{w.mark}", *(named if by_name else ())] if named else []
+    return ", ".join([*names, *rest])
 
 
 def unpack(form: Any, text: str, w: Writer) -> None:

@@ -171,7 +171,14 @@ class Graph:
         run = self._made.get("run")
         if run is None:
             run = self._made["run"] = self.compiled()
+        if kwargs or len(args) != len(self.args):
+            args, kwargs = self.arranged(args, kwargs)
         return run(*args, **kwargs)
+
+    def arranged(self, args: Any, kwargs: Any) -> Any:
+        from .arguments import arranged
+
+        return arranged(self, args, kwargs)
 
     def compiled(self) -> Callable[..., Any]:
         from .lower import compiled
@@ -187,19 +194,28 @@ class Graph:
             f = self._made["function"] = ordinary(self)
         return f
 
-    def vjp(self, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], Any]]:
+    def vjp(self, *args: Any, **kwargs: Any) -> Any:
         """`value, pull = graph.vjp(*args)`, as `vjp(f, *args)`."""
         from ..transforms import vjp
 
+        args, kwargs = self.arranged(args, kwargs)
         self.fitting(args, kwargs)
         return vjp(self.function(), *args, **kwargs)
 
     def jvp(self, args: Any, tangents: Any) -> tuple[Any, Any]:
-        """`value, tangent = graph.jvp(args, tangents)`, as `jvp(f, args, tangents)`."""
-        from ..jacobians import jvp
+        """`value, tangent = graph.jvp(args, tangents)`, as `jvp(f, args, tangents)`. Of a graph built with keywords,
+        these arguments come after the others, in the order they were given in."""
+        from ..jacobians import jvp, sequence
 
-        self.fitting(args, {})
-        return jvp(self.function(), args, tangents)
+        self.fitting(*self.arranged(sequence("args", args), {}))
+        return jvp(self.positional().function(), args, tangents)
+
+    def positional(self) -> Graph:
+        """The same graph, with all arguments by position."""
+        if not self.kwargs:
+            return self
+        args, signature = (*self.args, *self.kwargs.values()), [*self.signature, *self.kwargs]
+        return Graph(self.nodes, args, {}, self.result, self.name, self.parameters, signature)
 
     def fitting(self, args: Any, kwargs: Any) -> None:
         """Raise TypeError or ValueError unless these are arguments that the graph was built for."""

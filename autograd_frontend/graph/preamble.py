@@ -57,6 +57,10 @@ PREAMBLE = {
     return chosen''',
     "number": '''def number(x):
     return x''',
+    "real": '''def real(x):
+    if isinstance(x, complex):
+        raise TypeError("a power of a negative float is complex")
+    return x''',
     "both": '''def both(a, b):
     return bool(a and b)''',
     "either": '''def either(a, b):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..ops.block import OPERATIONS, Operation, like
+from ..ops.interface import done
 from ..recording import refuse, value
 from .calls import HELPERS
-from .shapes import assignable, blank, by_broadcasting, by_rule, described, of_like
+from .shapes import assignable, blank, by_broadcasting, by_rule, described, of_like, tiny
 
 ndarray = np.ndarray
 REDUCED = set("argmax argmin any all count_nonzero nanargmax nanargmin".split())
@@ -28,6 +30,8 @@ def given_by(op: Operation, call: Any, args: Any, kwargs: Any) -> Any:
     out = kwargs.get("out")
     if out is not None:
         return out[0] if type(out) is tuple else out
+    if op.name == "where" and len(args) == 1:
+        raise refuse("where of one argument has a shape that is known only when it runs", "Give it all three.")
     if op.elementwise and op.bind is None:
         count = len(op.operands)
         return by_broadcasting(call, args[:count], args[count:], kwargs)
@@ -64,12 +68,30 @@ FITTING = set(
     "matmul dot inner outer tensordot einsum solve inv det slogdet cholesky pinv trace kron concatenate stack "
     "vstack hstack dstack column_stack concat linear mse_loss multi_dot matrix_power vecdot matvec vecmat".split()
 )
-SMALL = (2, 3, 5, 7, 11, 13)
+SMALL, MANY = (2, 3, 5, 7, 11, 13), 1 << 20
 
 
 def is_whole(x: Any) -> bool:
     """Whether an operand is an array of integers or truth values."""
     return type(x) is ndarray and x.dtype.kind in "iub"
+
+
+def is_index(x: Any) -> bool:
+    """Whether a value is made of whole numbers or truth values."""
+    return x.dtype.kind in "iub" if isinstance(x, (ndarray, np.generic)) else isinstance(x, int)
+
+
+def other(i: int) -> Callable[[Any], Any]:
+    """What gives other whole numbers of the same type and shape."""
+    def numbers(x: Any) -> Any:
+        if type(x) is not ndarray:
+            return type(x)(i)
+        return (np.full(x.shape, i) if i else np.arange(x.size).reshape(x.shape) % 5).astype(x.dtype)
+
+    return numbers
+
+
+OTHERS = tuple(other(i) for i in (1, 2, 7, 0))
 
 
 def widened(v: Any, call: Any, args: Any, kwargs: Any) -> Any:
@@ -85,7 +107,7 @@ def widened(v: Any, call: Any, args: Any, kwargs: Any) -> Any:
 
 def few(x: Any) -> Any:
     if type(x) is ndarray:
-        return np.ones(tuple([min(n, 2) for n in x.shape]), x.dtype)
+        return np.ones(tiny(x.shape), x.dtype)
     return type(x)([few(e) for e in x]) if type(x) in (list, tuple) else x
 
 
@@ -100,11 +122,13 @@ def possible(op: Operation, call: Any, operands: Any, attributes: Any, args: Any
     extents = sorted({n for x in operands for n in np.shape(x) if n > 1})
     if len(extents) > len(SMALL):
         return
-    small = dict(zip(extents, SMALL, strict=False))
+    fewer = dict(zip(extents, SMALL, strict=False))
+    if any(math.prod([fewer.get(n, n) for n in np.shape(x)]) > MANY for x in operands):
+        return
 
     def shrunk(x: Any) -> Any:
         if type(x) is ndarray:
-            return np.ones(tuple([small.get(n, n) for n in x.shape]), x.dtype)
+            return np.ones(tuple([fewer.get(n, n) for n in x.shape]), x.dtype)
         return type(x)([shrunk(e) for e in x]) if type(x) in (list, tuple) else x
 
     try:
@@ -118,8 +142,8 @@ def exact(v: Any, op: Operation, call: Any, args: Any, kwargs: Any) -> Any:
     """Rank 0 comes as an array, as NumPy's scalar or as a number of Python's."""
     module = getattr(call, "__module__", None) or ""
     if module.startswith("scipy") and op.name == "norm" and not np.ndim(v):  # some come from BLAS as Python's floats
-        small = [np.ones(tuple([min(n, 2) for n in x.shape]), x.dtype) if type(x) is ndarray else x for x in args]
-        return blank(*described(call(*small, **kwargs)))
+        given = [np.ones(tiny(x.shape), x.dtype) if type(x) is ndarray else x for x in args]
+        return blank(*described(call(*given, **kwargs)))
     scalar = module == "autograd_frontend.ops" or op.name in ("einsum", "matrix_power", "diff")
     return v[()] if type(v) is ndarray and not v.ndim and scalar else v
 
@@ -167,17 +191,12 @@ def rule_of(op: Operation, likes: Any, attributes: Any) -> Any:
 def of_data_operation(op: Operation, args: Any, kwargs: Any) -> Any:
     assert op.bind is not None
     given, settings = op.bind(*args, **kwargs)
-    if op.name == "detach":
-        x = given[0]
-        if not hasattr(x, "dtype"):
-            return x
-        return blank(*described(x)) if np.ndim(x) else blank("scalar", (), x.dtype)
+    if op.name in ("detach", "top_k_mask"):
+        return blank(*described(done(np.asarray(given[0]))))
     if op.name == "rand_uniform":
         return drawn(settings["shape"], settings["dtype"])
     if op.name == "bernoulli_mask":
         return drawn(settings["shape"], np.asarray(given[0]).dtype)
-    if op.name == "top_k_mask":
-        return blank(*described(given[0]))
     raise refuse(f"{op.name} cannot be part of a graph", REMEDIES.get(op.name, "Compute it outside."))
 
 
@@ -263,7 +282,7 @@ def helped(path: str, args: Any, kwargs: Any) -> Any:
         return blank("array" if shape or type(d) is ndarray else "scalar", shape, dtype)
     if name == "where":
         return chosen(*args)
-    if name == "number":
+    if name in ("number", "real"):
         return args[0]
     if name in ("both", "either", "invert"):
         return True

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ..callables import of
 from ..errors import RecordError
 from ..ops.plain import FLOATS, PLAIN
 from ..recording import refuse, site
 from ..tape import Ref
-from . import calls, results
+from . import calls, helpers, results
 from .nodes import Link, Node, Part
 from .shapes import blank, described
 
@@ -26,6 +27,7 @@ class Rules:
     places: dict[int, tuple[Any, int]]
     constants: dict[int, list[tuple[ndarray, int]]]
     looks: dict[Any, int]
+    refusals: list[RecordError]
     add: Any
     form: Any
     named: Any
@@ -45,6 +47,8 @@ class Rules:
 
     def helper(self, name: str, args: Any) -> Any:
         """A step of a derivative that looks at values when it runs (graph/helpers.py)."""
+        if self.t.deep and name in ("strong_zero", "fitted"):
+            return of(getattr(helpers, name))(*args)
         path = f"autograd_frontend.graph.helpers.{name}"
         v = results.helped(path, self.stand_in(args), {})
         return self.value(v, self.add("call", name, path, self.form(args), {}, v, None, None, site()))
@@ -66,7 +70,7 @@ class Rules:
         """The cotangent of an operand by a rule: as the nodes of the rule; where these look at values, as one node."""
         from ..nested import applied
 
-        before = len(self.nodes)
+        before, refusals = len(self.nodes), len(self.refusals)
         which, v = calls.rule_named(rule), self.operand(place)
         try:
             if any(type(x) is Part for x in refs):
@@ -75,20 +79,18 @@ class Rules:
         except RecordError:
             if which is None or v is None or self.t.deep:
                 raise
-            self.forget(before)
+            self.forget(before, refusals)
         form = (*which, floats, self.form(fit), self.form(g), self.form(refs))
         return self.value(v, self.add("pullback", f"pull_{which[0]}", "", form, {}, v, None, None, site()))
 
     def kept(self, op: Any, operands: Any, settings: Any) -> list[Any]:
         """What the rules of an operation need beside its result: as nodes, or where these look at values, as one."""
-        from ..callables import of
-
-        before = len(self.nodes)
+        before, refusals = len(self.nodes), len(self.refusals)
         try:
             found: list[Any] = list(of(op.value)(PLAIN, *operands, **settings))
             return found[1:]
         except (RecordError, IndexError):  # a stand-in that is an index is zero
-            self.forget(before)
+            self.forget(before, refusals)
         form = (op.key, self.form(tuple(operands)), self.form(settings))
         v = (0,) * len(op.keeps)
         n = self.add("byproducts", f"by-products of {op.name}", "", form, {}, v, None, None, site())
@@ -102,9 +104,9 @@ class Rules:
         n = self.nodes[found[1]]
         return blank(n.type, n.shape, n.dtype)
 
-    def forget(self, count: int) -> None:
-        """Take back the nodes that were made since there were so many."""
-        del self.nodes[count:]
+    def forget(self, count: int, refusals: int) -> None:
+        """Take back the nodes that were made, and what was refused, since there were so many."""
+        del self.nodes[count:], self.refusals[refusals:]
         self.places = {k: e for k, e in self.places.items() if e[1] < count}
         self.constants = {k: [e for e in es if e[1] < count] for k, es in self.constants.items()}
         self.looks = {k: e for k, e in self.looks.items() if e < count}

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import an
 from ..ops.block import Like, Operation, like
 from ..recording import refuse, value
 
@@ -30,7 +31,7 @@ def described(v: Any) -> tuple[str, tuple[int, ...], str]:
         return "tuple", (len(v),), ""
     if v is None:
         return "none", (), ""
-    raise refuse(f"a {type(v).__name__} cannot be the value of a node of a graph", "Use numbers and arrays.")
+    raise refuse(f"{an(type(v).__name__)} cannot be the value of a node of a graph", "Use numbers and arrays.")
 
 
 def blank(type_: str, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -42,8 +43,9 @@ def blank(type_: str, shape: tuple[int, ...], dtype: Any) -> Any:
         except MemoryError:
             return np.broadcast_to(np.zeros((), kind), shape)
     if type_ == "scalar":
-        return np.dtype(dtype).type(1)
-    return next(one for kind, one in ONES.items() if kind.__name__ == dtype)
+        kind = np.dtype(dtype)
+        return kind.type(kind.kind in "fc")
+    return next(kind(0) if kind in (int, bool) else one for kind, one in ONES.items() if kind.__name__ == dtype)
 
 
 def of_like(x: Like, op: Operation) -> Any:
@@ -69,10 +71,15 @@ def by_broadcasting(call: Any, operands: Any, rest: Any = (), settings: Any = No
     if not arrays:
         return of_numbers(call, values, rest, settings)
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
-    few = [np.ones(tuple([min(n, 2) for n in x.shape]), x.dtype) if type(x) is ndarray else x for x in values]
+    few = [np.ones(tiny(x.shape), x.dtype) if type(x) is ndarray else x for x in values]
     with np.errstate(all="ignore"):
         r = call(*few, *rest, **settings)
     return blank("array", shape, r.dtype) if type(r) is ndarray else blank(*described(r))
+
+
+def tiny(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape of the same rank with few entries."""
+    return tuple([min(n, 2 if len(shape) < 16 else 1) for n in shape])
 
 
 def of_numbers(call: Any, values: list[Any], rest: Any, settings: Any) -> Any:
@@ -93,6 +100,11 @@ def of_numbers(call: Any, values: list[Any], rest: Any, settings: Any) -> Any:
 def at(x: Any, start: float) -> Any:
     """A number of the type of `x`."""
     return type(x)(start) if type(x) in ONES or isinstance(x, np.generic) else x
+
+
+def axes_of(x: Any) -> tuple[int, ...]:
+    """The axes of an array, from the one along which entries lie farthest apart to that of neighbours."""
+    return tuple(sorted(range(x.ndim), key=lambda i: -x.strides[i]))
 
 
 def assignable(v: Any, region: Any) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import builtins
 import keyword
 import re
 import sys
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,15 @@ import numpy as np
 from ..recording import refuse
 from . import helpers
 from .calls import NAMES
-from .lower import Own, Writer, fresh, links_of, lower, parameters, unpack
+from .lower import Own, Writer, entrance, fresh, links_of, lower
 from .nodes import Graph, Node
 from .preamble import PREAMBLE
+from .shapes import axes_of
 from .text import typed
 
 ndarray = np.ndarray
 INLINE = 64  # entries of an array that are written out
+WORDS = {"np", "scipy", "autograd_frontend", *PREAMBLE, *dir(builtins), *sys.stdlib_module_names}
 
 
 def source(graph: Graph, gradient: bool = False) -> str:
@@ -34,7 +38,8 @@ def source(graph: Graph, gradient: bool = False) -> str:
 
 def identifier(name: str) -> str:
     word = re.sub(r"\W", "_", name)
-    return word if word.isidentifier() and not keyword.iskeyword(word) else "graph"
+    word = word if word.isidentifier() and not keyword.iskeyword(word) else "graph"
+    return f"{word}_" if word in WORDS else word
 
 
 class Source(Writer):
@@ -47,11 +52,8 @@ class Source(Writer):
         self.inner: list[str] = []
 
     def function_of(self, graph: Graph, name: str) -> str:
-        outer, self.graph, self.lines = (self.graph, self.lines), graph, []
-        names = parameters(graph)
-        keywords = f", *, {', '.join(graph.kwargs)}" if graph.kwargs else ""
-        for form, x in [*zip(graph.args, names, strict=True), *[(form, k) for k, form in graph.kwargs.items()]]:
-            unpack(form, x, self)
+        outer, self.graph, self.lines, mark = (self.graph, self.lines), graph, [], self.mark
+        head = entrance(graph, self, WORDS)
         for n in graph.nodes[len(graph.inputs) :]:
             start = len(self.lines)
             lower(n, self)
@@ -60,9 +62,9 @@ class Source(Writer):
             n = graph.nodes[link.number]
             if n.type == "array" and not fresh(n, graph):
                 self.put(f"{self.name(n.number)} = {self.name(n.number)}.copy('K')")
-        lines = [f"def {name}({', '.join(names)}{keywords}):", *self.lines, f"return {self.form(graph.result)}"]
-        self.graph, self.lines = outer
-        return "\n    ".join(lines).replace("= ndarray(", "= np.ndarray(")
+        lines = [f"def {name}({head}):", *self.lines, f"return {self.form(graph.result)}"]
+        (self.graph, self.lines), self.mark = outer, mark
+        return "\n    ".join(lines)
 
     def comment(self, n: Node, start: int) -> None:
         """What the value is, and where it comes from."""
@@ -81,7 +83,7 @@ class Source(Writer):
             text = str(x) if np.isfinite(x) else f"float('{x}')"
             return f"np.{type(x).__name__}({text if x.dtype.kind != 'f' or x.itemsize <= 8 else repr(text)})"
         if isinstance(x, (float, complex)):
-            return f"float('{x}')" if isinstance(x, float) else repr(x)
+            return f"float('{x}')" if isinstance(x, float) else f"complex({self.form(x.real)}, {self.form(x.imag)})"
         if type(x).__name__ in ("Fraction", "Decimal"):
             module = type(x).__module__
             self.modules.add(module)
@@ -91,13 +93,15 @@ class Source(Writer):
         return self.callable(x)
 
     def array(self, x: ndarray) -> str:
-        if x.size > INLINE or x.dtype.kind == "c" or x.dtype.itemsize > 8:
+        axes = axes_of(x)
+        x = x.transpose(axes)
+        back = "" if axes == (*range(x.ndim),) else f".transpose({np.argsort(axes).tolist()!r})"
+        if x.size > INLINE or not x.size or x.dtype.kind == "c" or x.dtype.itemsize > 8:
             self.modules.add("base64")
-            text = base64.b64encode(np.ascontiguousarray(x).tobytes()).decode()
-            return f"np.frombuffer(base64.b64decode({text!r}), {str(x.dtype)!r}).reshape({x.shape!r})"
+            text = base64.b64encode(x.tobytes()).decode()
+            return f"np.frombuffer(base64.b64decode({text!r}), {str(x.dtype)!r}).reshape({x.shape!r}){back}"
         text = repr(x.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
-        order = ", order='F'" if x.flags.f_contiguous and not x.flags.c_contiguous else ""
-        return f"np.array({text}, {str(x.dtype)!r}{order})"
+        return f"np.array({text}, {str(x.dtype)!r}){back}"
 
     def callable(self, f: Any) -> str:
         name = getattr(f, "__name__", "")
@@ -105,14 +109,16 @@ class Source(Writer):
             return self.sub(f.__self__)
         if isinstance(f, type) and issubclass(f, np.generic):
             return f"np.{name}"
-        if isinstance(f, type) and f in (float, int, bool, complex):
+        if f is ndarray:
+            return "np.ndarray"
+        if isinstance(f, type) and f in (float, int, bool, complex, slice):
             return name
         if isinstance(f, type) and hasattr(f, "_fields"):
             return self.namedtuple(f)
         if name in PREAMBLE and getattr(helpers, name, None) is f:
             self.needs(name)
             return name
-        path = "numpy.zeros" if f is np.zeros else NAMES.get(f, "")
+        path = "numpy.zeros" if f is np.zeros else NAMES.get(f, "") if isinstance(f, Hashable) else ""
         if not path or f is Own:
             raise refuse(f"{name or type(f).__name__} cannot be written as NumPy source", "Use functions of NumPy's.")
         module, _, last = path.rpartition(".")

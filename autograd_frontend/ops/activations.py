@@ -17,6 +17,8 @@ K = (0.044715, np.longdouble("0.044715"))
 class relu:
     """`x` where positive, else +0.0 (also for -0.0); nan stays. Pullback: `g` where `x > 0`, else exactly 0."""
 
+    cuda = "x <= 0 ? T(0) : x"
+
     def value(ops, x):
         return ops.where(x <= 0, 0, x)
 
@@ -32,6 +34,8 @@ class sigmoid:
     """`1/(1 + exp(-x))`, with `w = exp(-|x|)` as `1/(1 + w)` for `x >= 0` and `w/(1 + w)` below: no overflow, and
     small values down to the last subnormal. Pullback `((g*h)/(1 + w)**2)*h`, `h = exp(-|x|/2)`: correct wherever it is
     representable (`y*(1 - y)` is 0 from 37 on)."""
+
+    cuda = "T w = exp(-fabs(x)); return (x >= 0 ? T(1) : w) / (1 + w);"
 
     def value(ops, x):
         x = ops.floating(x)
@@ -51,6 +55,8 @@ class silu:
     """`x*sigmoid(x)`. With `w = exp(-|x|)`, `h = exp(-|x|/2)`: `x/(1 + w)` for `x >= 0`, `((x*h)*h)/(1 + w)` below,
     which keeps small values down to the last subnormal. Pullback `g*((1/(1 + w))*(1 + x*(w/(1 + w))))` for `x >= 0`,
     `((g*h)*((1 + w + x)/(1 + w)**2))*h` below: correct wherever it is representable. Unspecified at infinities."""
+
+    cuda = "T a = fabs(x), s = x >= 0 ? T(1) : exp(-a / 2); return ((x * s) * s) / (1 + exp(-a));"
 
     def value(ops, x):
         x = ops.floating(x)
@@ -73,6 +79,8 @@ class gelu:
     function. Multiplied by 0.5 first: 1e308 stays finite. Pullback
     `g*(0.5*(1 + T + x*q*(sqrt(2/pi)*(1 + 3*0.044715*x*x))))`, `q = 1 - T*T`; where `q` is 0 the derivative is 1 or 0.
     Absolute accuracy only: the negative tail rounds to 0. Unspecified at -inf."""
+
+    cuda = "T u = T(0.7978845608028654) * (x + T(0.044715) * (x * x * x)); return T(0.5) * x * (1 + tanh(u));"
 
     def value(ops, x):
         x = ops.floating(x)
@@ -97,6 +105,8 @@ class softplus:
     """`log(1 + exp(x))` as `maximum(x, 0) + log1p(exp(-|x|))`: no overflow, no linear cut-off, and small values down to
     the last subnormal. Pullback `g*sigmoid(x)`: `g/(1 + w)` for `x >= 0`, `((g*h)/(1 + w))*h` below, with
     `w = exp(-|x|)`, `h = exp(-|x|/2)`: correct wherever it is representable."""
+
+    cuda = "(x >= 0 ? x : T(0)) + log1p(exp(-fabs(x)))"
 
     def value(ops, x):
         return softened(ops, ops.floating(x))

@@ -19,6 +19,7 @@ PAIRS = (
 class add:
     """`a + b`. Broadcasts. Pullback `g`, `g`. Shapes that do not broadcast: ValueError."""
 
+    cuda = "a + b"
     complex = True
     scalars = ("1.0", "1.0")
     accumulates = 1
@@ -39,6 +40,7 @@ class add:
 class sub:
     """`a - b`. Broadcasts. Pullback `g`, `-g`. Shapes that do not broadcast: ValueError."""
 
+    cuda = "a - b"
     complex = True
     scalars = ("1.0", "-1.0")
     accumulates = -1
@@ -60,6 +62,7 @@ class mul:
     """`a * b`. Broadcasts. Pullback `g*b`, `g*a`; IEEE for 0*inf, but a zero `g` gives exactly zero. Shapes that do not
     broadcast: ValueError."""
 
+    cuda = "a * b"
     complex = "conjugated"
     scalars = ("y", "x")
 
@@ -81,6 +84,7 @@ class div:
     `b == 0`: `ops.div` and NumPy give inf or nan, in value and gradient; the operator raises ZeroDivisionError for
     Python floats. Shapes that do not broadcast: ValueError."""
 
+    cuda = "a / b"
     complex = "conjugated"
 
     def value(ops, a, b):
@@ -106,6 +110,7 @@ class pow_:
     """`a ** b`. Broadcasts. Base: `g*b*a**(b-1)`, exactly 0 for `b == 0`. Exponent: `g*y*log(a)` for `a > 0`,
     0 for `a == 0 < b`, nan for `a < 0`. `x**0.5` is not `sqrt`: its derivative at 0 is inf."""
 
+    cuda = "b == T(2) ? a * a : b == T(1) ? a : b == T(-1) ? T(1) / a : pow(a, b)"
     complex = whole_powers
 
     def pull_a(ops, g, a, b):
@@ -125,6 +130,7 @@ class pow_:
 class neg:
     """`-x`. Pullback `-g`. `-0.0` for 0.0."""
 
+    cuda = "-x"
     complex = True
     scalars = ("-1.0",)
 
@@ -162,6 +168,7 @@ class scale:
 class pos:
     """`+x`, the identity (NumPy copies). Pullback `g`."""
 
+    cuda = "x"
     complex = True
     scalars = ("1.0",)
 
@@ -174,6 +181,8 @@ class pos:
 @elementwise("operator.mod numpy.remainder numpy.mod")
 class mod:
     """`a % b`. Broadcasts. Pullback `g` and `-g*floor(a/b)`."""
+
+    cuda = "T r = fmod(a, b); return b == 0 ? r : r == 0 ? copysign(T(0), b) : (b < 0) != (r < 0) ? r + b : r;"
 
     def pull_a(ops, g):
         return g
@@ -189,6 +198,8 @@ class fmod:
     """Remainder with the sign of `a`. Broadcasts. Pullback `g` and `-g*trunc(a/b)`, the quotient taken from the
     remainder: `a/b` may round up to the next whole number."""
 
+    cuda = "fmod(a, b)"
+
     def pull_a(ops, g):
         return g
 
@@ -202,6 +213,7 @@ class fmod:
 class abs_:
     """`|x|`. Pullback `g` for positive, `-g` for negative entries, exactly 0 at 0, -0.0 and nan."""
 
+    cuda = "fabs(x)"
     complex = "modulus"
 
     def value(ops, x):
@@ -218,6 +230,8 @@ class abs_:
 class inv:
     """`1/x`. Pullback `-((g*y)*y)`, in this order: `y*y` may overflow. 0 gives inf, and a gradient of `-inf*g`."""
 
+    cuda = "T(1) / x"
+
     def value(ops, x):
         return ops.divide(1, x)
 
@@ -231,6 +245,7 @@ class inv:
 class square:
     """`x*x`. Pullback `g*(2*x)`."""
 
+    cuda = "x * x"
     complex = "conjugated"
 
     def pull_x(ops, g, x):
@@ -243,6 +258,8 @@ class square:
 class copysign:
     """`|a|` with the sign of `b`. Broadcasts. Pullback `g` for `a` where the sign was kept, `-g` where it changed, 0 at
     0; `b` has none."""
+
+    cuda = "copysign(a, b)"
 
     def pull_a(ops, g, a, y):
         return ops.where(a == 0, 0, ops.where(a == y, g, -g))

@@ -77,7 +77,7 @@ def present(ops, a, where):
 def rows(ops, a, axis):
     """The reduced axes as one last axis."""
     a = ops.asarray(a)
-    if a.ndim == 1 or (axis == -1 and a.ndim):
+    if a.ndim == 1 or (a.ndim and (axis == -1 or axis == a.ndim - 1)):
         return a
     axes = axes_of(axis, a.ndim)
     kept = tuple([k for k in range(a.ndim) if k not in axes])
@@ -87,7 +87,7 @@ def rows(ops, a, axis):
 def unrows(ops, r, a, axis):
     """Back from `rows` to the shape of the operand `a`."""
     ndim = len(a.shape)
-    if ndim == 1 or (axis == -1 and ndim):
+    if ndim == 1 or (ndim and (axis == -1 or axis == ndim - 1)):
         return r
     axes = axes_of(axis, ndim)
     order = tuple([k for k in range(ndim) if k not in axes]) + axes

@@ -28,6 +28,8 @@ operands leave for each other what they have computed of one `g`.
 `reads` names what may be recorded there although it has no derivative. A public block without rules gives plain data,
 which `data = True` says; `writes` names the settings whose memory it changes. `number = True`: a Python number.
 `instead` says for a setting what to write where it would be recorded.
+`cuda` is what a GPU computes of the operands of an elementwise operation: a CUDA expression, or statements that end in
+`return`, with `T` as the type of an entry (`T(0.5)`: a bare 0.5 is a double). Without it a GPU refuses the operation.
 
 Cotangents of complex numbers are `dL/dRe + 1j*dL/dIm`. An operation that takes or gives complex numbers is refused
 unless its block says how: `complex = True` (its rules hold for them as they are), `complex = "conjugated"` (they hold
@@ -105,7 +107,7 @@ class Operation:
         "name", "doc", "calls", "operands", "pulls", "pushes", "bind", "shape", "elementwise", "linear", "views",
         "samples", "sweeps", "variadic", "rtol", "scalars", "parts", "alone", "back", "low_rank",
         "accumulates", "complex", "twin", "value", "function", "keeps", "data", "number", "reads", "writes", "key",
-        "instead",
+        "instead", "cuda",
     )  # fmt: skip
 
     def __init__(self, block: type, calls: str, kind: str) -> None:
@@ -138,6 +140,7 @@ class Operation:
         self.reads: tuple[str, ...] = given.get("reads", ())
         self.writes: tuple[str, ...] = given.get("writes", ())
         self.instead: dict[str, str] = given.get("instead", {})  # setting -> what to write where it is recorded
+        self.cuda: str = given.get("cuda", "")  # of an entrywise operation: what a GPU computes, CUDA text
         self.key = given.get("key", self.name)  # among all operations, where NumPy has one of the same name
         if self.value is not None:
             publish(self, given.get("public", self.name))

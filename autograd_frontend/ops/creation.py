@@ -137,6 +137,7 @@ class cast:
 class real:
     """The real part: of real numbers themselves; of an array a view. Pullback `g`."""
 
+    cuda = "val"
     views = complex = True
 
     def bind(val):
@@ -152,6 +153,7 @@ class real:
 class imag:
     """The imaginary part: of real numbers 0; of a complex array a view. Pullback `1j*g`, 0 for real numbers."""
 
+    cuda = "T(0)"
     views = True
     complex = "imaginary_part"
     bind = real.bind

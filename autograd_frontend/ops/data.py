@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..errors import an
 from .block import operation
 from .interface import done
 
@@ -21,13 +22,13 @@ def data(operation, name, x):
         raise ValueError(f"{operation}: {name} has lists of different lengths, expected an array") from None
     if a.dtype.kind not in "fiub":
         kind = f"{a.dtype} array" if isinstance(x, (np.ndarray, list, tuple)) else type(x).__name__
-        raise TypeError(f"{operation}: {name} is a {kind}, expected real numbers or booleans")
+        raise TypeError(f"{operation}: {name} is {an(kind)}, expected real numbers or booleans")
     return done(a)
 
 
 def function(operation, f):
     if not callable(f):
-        raise TypeError(f"{operation}: f is a {type(f).__name__}, expected a function")
+        raise TypeError(f"{operation}: f is {an(type(f).__name__)}, expected a function")
 
 
 @operation()
@@ -92,10 +93,10 @@ class observe:
 def check_buffers(state):
     """State that can be written, or nothing is."""
     if not isinstance(state, (list, tuple)):
-        raise TypeError(f"update_buffers: state is a {type(state).__name__}, expected a list of arrays")
+        raise TypeError(f"update_buffers: state is {an(type(state).__name__)}, expected a list of arrays")
     for i, s in enumerate(state):
         if not isinstance(s, np.ndarray):
-            raise TypeError(f"update_buffers: state[{i}] is a {type(s).__name__}, expected an array to write into")
+            raise TypeError(f"update_buffers: state[{i}] is {an(type(s).__name__)}, expected an array to write into")
         if not s.flags.writeable:
             raise ValueError(f"update_buffers: state[{i}] is read-only, expected an array to write into")
 
@@ -103,7 +104,7 @@ def check_buffers(state):
 def check_new(state, new):
     """Copies of the new values, once all of them fit."""
     if not isinstance(new, (list, tuple)) and not (isinstance(new, np.ndarray) and new.ndim):
-        raise TypeError(f"update_buffers: f gave a {type(new).__name__}, expected a list, one array for each buffer")
+        raise TypeError(f"update_buffers: f gave {an(type(new).__name__)}, expected a list, one array for each buffer")
     if len(new) != len(state):
         raise ValueError(f"update_buffers: f gave {len(new)} arrays, expected {len(state)}, one for each buffer")
     new = [data("update_buffers", f"f(state, x)[{i}]", n) for i, n in enumerate(new)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .block import Like, operation
-from .solving import gaps, result
+from .solving import asked, gaps, result
 
 A = np.array([[3.0, 1.0, 0.2], [0.5, 2.0, -0.3], [0.1, 0.4, 1.5]])
 TALL = np.array([[2.0, 0.5], [-0.3, 1.0], [0.4, 0.7]])
@@ -33,9 +33,9 @@ def weighted(ops, u, g, vt):
     return (u * g[..., None, :]) @ vt
 
 
-def turned(ops, m, s):
-    """`(M - MT)/(s[j]**2 - s[i]**2)`: how a change of the matrix turns its singular vectors."""
-    return ops.times(m - m.mT, gaps(s * s))
+def turned(ops, m, s, g):
+    """`(M - MT)/(s[j]**2 - s[i]**2)`: how a change of the matrix turns its singular vectors. `g`: their cotangents."""
+    return ops.times(asked(ops, g), (m - m.mT) * gaps(s * s))
 
 
 @operation("numpy.linalg.svdvals")
@@ -49,8 +49,7 @@ class svdvals:
         return Like(sides(x)[1], result(x))
 
     def pull_x(ops, g, x):
-        u, _, vt = ops.svd(x, full_matrices=False)
-        return weighted(ops, u, g, vt)
+        return ops.singular(x, g)
 
     def push_x(ops, t, x):
         u, _, vt = ops.svd(x, full_matrices=False)
@@ -72,13 +71,13 @@ class svd_left:
     def pull_x(ops, g, results):
         u, s, vt = results
         m = u.mT @ g
-        d = weighted(ops, u @ turned(ops, m, s), s, vt)
+        d = weighted(ops, u @ turned(ops, m, s, g), s, vt)
         return d + weighted(ops, g - u @ m, 1 / s, vt) if u.shape[-2] > u.shape[-1] else d
 
     def push_x(ops, t, results):
         u, s, vt = results
         p = u.mT @ t @ vt.mT
-        d = u @ (gaps(s * s) * (p * s[..., None, :] + s[..., :, None] * p.mT))
+        d = u @ ops.times(p * s[..., None, :] + s[..., :, None] * p.mT, gaps(s * s))
         return d + ((t @ vt.mT - u @ p) / s[..., None, :] if u.shape[-2] > u.shape[-1] else 0)
 
 
@@ -91,8 +90,8 @@ class svd_values:
     def shape(x):
         return Like(sides(x)[1], result(x))
 
-    def pull_x(ops, g, results):
-        return weighted(ops, results[0], g, results[2])
+    def pull_x(ops, g, x, results):
+        return ops.singular(x, g, ops.detach(results[0]), ops.detach(results[2]))
 
     def push_x(ops, t, results):
         return ops.total((results[0].mT @ t) * results[2], -1)
@@ -111,13 +110,13 @@ class svd_right:
     def pull_x(ops, g, results):
         u, s, vt = results
         m = vt @ g.mT
-        d = weighted(ops, u, s, turned(ops, m, s) @ vt)
+        d = weighted(ops, u, s, turned(ops, m, s, g.mT) @ vt)
         return d + weighted(ops, u, 1 / s, g - m.mT @ vt) if vt.shape[-1] > vt.shape[-2] else d
 
     def push_x(ops, t, results):
         u, s, vt = results
         p = u.mT @ t @ vt.mT
-        d = (gaps(s * s) * (s[..., :, None] * p + p.mT * s[..., None, :])).mT @ vt
+        d = ops.times(s[..., :, None] * p + p.mT * s[..., None, :], gaps(s * s)).mT @ vt
         return d + ((u.mT @ t - p @ vt) / s[..., :, None] if vt.shape[-1] > vt.shape[-2] else 0)
 
 

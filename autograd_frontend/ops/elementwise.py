@@ -20,6 +20,8 @@ PI = (np.pi, np.longdouble("3.141592653589793238462643"))
 class exp:
     """`e**x`. Pullback `g*y`. NumPy overflows to inf, `math` raises OverflowError."""
 
+    cuda = "exp(x)"
+
     def value(ops, x):
         return ops.exp(x)
 
@@ -33,6 +35,8 @@ class exp:
 class exp2:
     """`2**x`. Pullback `g*(y*ln 2)`."""
 
+    cuda = "exp2(x)"
+
     def pull_x(ops, g, y):
         return g * (y * ops.constant(LN2, y))
 
@@ -42,6 +46,8 @@ class exp2:
 @elementwise("scipy.special.exp10")
 class exp10:
     """`10**x`. Pullback `g*(y*ln 10)`."""
+
+    cuda = "exp10(x)"
 
     def pull_x(ops, g, y):
         return g * (y * ops.constant(LN10, y))
@@ -53,6 +59,8 @@ class exp10:
 class expm1:
     """`e**x - 1`, exact near 0. Pullback `g*exp(x)`: `y + 1` would be 0 below -37."""
 
+    cuda = "expm1(x)"
+
     def pull_x(ops, g, x):
         return g * ops.exp(x)
 
@@ -63,6 +71,8 @@ class expm1:
 class log:
     """Natural logarithm. Pullback `g/x`, IEEE: at 0 NumPy's -inf has the derivative inf, below 0 its nan has `1/x`.
     `math` raises ValueError."""
+
+    cuda = "log(x)"
 
     def value(ops, x):
         return ops.log(x)
@@ -90,6 +100,8 @@ class log_base:
 class log2:
     """Logarithm to the base 2. Pullback `g/(x*ln 2)`, IEEE."""
 
+    cuda = "log2(x)"
+
     def pull_x(ops, g, x):
         return g / (x * ops.constant(LN2, x))
 
@@ -99,6 +111,8 @@ class log2:
 @elementwise("numpy.log10 math.log10")
 class log10:
     """Logarithm to the base 10. Pullback `g/ln 10/x`, IEEE: `x*ln 10` overflows first."""
+
+    cuda = "log10(x)"
 
     def pull_x(ops, g, x):
         return g / ops.constant(LN10, x) / x
@@ -110,6 +124,8 @@ class log10:
 class log1p:
     """`log(1 + x)`, exact near 0. Pullback `g/(1 + x)`, IEEE at -1."""
 
+    cuda = "log1p(x)"
+
     def pull_x(ops, g, x):
         return g / (1 + x)
 
@@ -120,6 +136,11 @@ class log1p:
 class logaddexp:
     """`log(exp(a) + exp(b))`. Broadcasts. Pullback `g*sigmoid(a - b)`, `g*sigmoid(b - a)`, both tails kept; two equal
     infinities share by halves."""
+
+    cuda = (
+        "T d = a - b; "
+        "return a == b ? a + T(0.6931471805599453) : d > 0 ? a + log1p(exp(-d)) : d < 0 ? b + log1p(exp(d)) : d;"
+    )
 
     def pull_a(ops, g, a, b):
         return sigmoid_times(ops, g, difference(ops, a, b), ops.exp)
@@ -133,6 +154,11 @@ class logaddexp:
 @elementwise("numpy.logaddexp2")
 class logaddexp2:
     """`log2(2**a + 2**b)`. Broadcasts. Pullback as `logaddexp` with powers of 2."""
+
+    cuda = (
+        "T d = a - b, c = T(1.4426950408889634); "
+        "return a == b ? a + 1 : d > 0 ? a + c * log1p(exp2(-d)) : d < 0 ? b + c * log1p(exp2(d)) : d;"
+    )
 
     def pull_a(ops, g, a, b):
         return sigmoid_times(ops, g, difference(ops, a, b), ops.exp2)
@@ -167,6 +193,8 @@ class sqrt:
     """Square root. Pullback `g*(1/(2*y))` for positive `x`, exactly 0 at 0, below, at nan and for `g` finite at inf.
     Below 0 `ops.sqrt` is +0.0 (also at -0.0), NumPy nan, and `math` raises ValueError."""
 
+    cuda = "sqrt(x)"
+
     def value(ops, x):
         return ops.sqrt(ops.where(x <= 0, 0, x))
 
@@ -181,6 +209,8 @@ class sqrt:
 class cbrt:
     """Cube root. Pullback `g/(3*y*y)`, IEEE: inf at 0."""
 
+    cuda = "cbrt(x)"
+
     def pull_x(ops, g, y):
         return g / (3 * y * y)
 
@@ -190,6 +220,8 @@ class cbrt:
 @elementwise("numpy.ldexp math.ldexp")
 class ldexp:
     """`x * 2**n`, `n` whole numbers. Broadcasts. Pullback: the same of `g`; `n` is plain data."""
+
+    cuda = "ldexp(x, int(n > 9999 ? 9999 : n < -9999 ? -9999 : n))"
 
     def pull_x(ops, g, n):
         return ops.ldexp(g, n)
@@ -204,6 +236,7 @@ class ldexp:
 class conjugate:
     """The identity of real numbers, as a copy. Pullback `g`."""
 
+    cuda = "x"
     complex = "conjugation"
 
     def pull_x(ops, g):

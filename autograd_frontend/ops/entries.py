@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..errors import an
 from .axes import widened
 from .block import Like, operation
 from .interface import axis_of, shaped, whole
@@ -20,7 +21,7 @@ ANY = -math.inf  # the least whole number, where the range is checked afterwards
 
 def array(ops, operation, x, name="x"):
     if isinstance(x, (Fraction, Decimal)):
-        raise TypeError(f"{operation}: {name} is a {type(x).__name__}, expected an array or a float")
+        raise TypeError(f"{operation}: {name} is {an(type(x).__name__)}, expected an array or a float")
     return ops.asarray(x)
 
 

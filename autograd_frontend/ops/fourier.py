@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .block import Like, operation
+from .block import Like, composed, operation
 from .interface import ranked, whole
 
 ADJOINT = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -193,3 +193,66 @@ class irfft:
 
     def pull_a(ops, g, a_like, axis, norm):
         return resized(ops, to_half(ops, g, axis, ADJOINT[norm]), a_like.shape[axis], axis)
+
+
+# Along several axes: NumPy transforms them one after the other, the last one first
+
+
+def along(a, s, axes):
+    """The axes and how many entries are transformed along each (None: as many as there are)."""
+    if axes is None:
+        axes = range(-len(s), 0) if s is not None else range(np.ndim(a))
+    found = [None] * len(axes) if s is None else [None if n == -1 else n for n in s]
+    return list(zip(found, axes, strict=True))
+
+
+def one_by_one(of, f, a, pairs, norm, out):
+    if out is not None:
+        raise TypeError("out= of a Fourier transform along several axes cannot be recorded; write x[...] = y")
+    for n, axis in pairs:
+        a = of(f)(a, n=n, axis=axis, norm=norm)
+    return a
+
+
+@composed("numpy.fft.fft2")
+def fft2(of, a, s=None, axes=(-2, -1), norm=None, out=None):
+    return one_by_one(of, np.fft.fft, a, along(a, s, axes)[::-1], norm, out)
+
+
+@composed("numpy.fft.ifft2")
+def ifft2(of, a, s=None, axes=(-2, -1), norm=None, out=None):
+    return one_by_one(of, np.fft.ifft, a, along(a, s, axes)[::-1], norm, out)
+
+
+@composed("numpy.fft.fftn")
+def fftn(of, a, s=None, axes=None, norm=None, out=None):
+    return one_by_one(of, np.fft.fft, a, along(a, s, axes)[::-1], norm, out)
+
+
+@composed("numpy.fft.ifftn")
+def ifftn(of, a, s=None, axes=None, norm=None, out=None):
+    return one_by_one(of, np.fft.ifft, a, along(a, s, axes)[::-1], norm, out)
+
+
+@composed("numpy.fft.rfft2")
+def rfft2(of, a, s=None, axes=(-2, -1), norm=None, out=None):
+    return rfftn(of, a, s, axes, norm, out)
+
+
+@composed("numpy.fft.rfftn")
+def rfftn(of, a, s=None, axes=None, norm=None, out=None):
+    pairs = along(a, s, axes)
+    a = one_by_one(of, np.fft.rfft, a, pairs[-1:], norm, out)
+    return one_by_one(of, np.fft.fft, a, pairs[-2::-1] if len(pairs) > 1 else [], norm, out)
+
+
+@composed("numpy.fft.irfft2")
+def irfft2(of, a, s=None, axes=(-2, -1), norm=None, out=None):
+    return irfftn(of, a, s, axes, norm, out)
+
+
+@composed("numpy.fft.irfftn")
+def irfftn(of, a, s=None, axes=None, norm=None, out=None):
+    pairs = along(a, s, axes)
+    a = one_by_one(of, np.fft.ifft, a, pairs[:-1], norm, out)
+    return one_by_one(of, np.fft.irfft, a, pairs[-1:], norm, out)

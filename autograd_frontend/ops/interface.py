@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import REMOTE
+from ..errors import an
 from .plain import PLAIN
 
 if TYPE_CHECKING:
@@ -96,9 +97,9 @@ def given(x: Any, operation: str, name: str) -> Any:
     if isinstance(x, (list, tuple)):
         x = np.array(x)
     if not hasattr(x, "dtype"):
-        raise TypeError(f"{operation}: {name} is a {type(x).__name__}, expected an array or a number")
+        raise TypeError(f"{operation}: {name} is {an(type(x).__name__)}, expected an array or a number")
     if x.dtype.kind not in "fiub":
-        raise TypeError(f"{operation}: {name} is a {x.dtype} array, expected real numbers")
+        raise TypeError(f"{operation}: {name} is {an(x.dtype)} array, expected real numbers")
     return x
 
 

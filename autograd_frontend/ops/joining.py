@@ -237,6 +237,7 @@ def block(of, arrays):
 
 def parts(x, sections, axis, cut):
     """The parts of `x` that the NumPy function `cut` makes along an axis."""
+    sections = np.asarray(sections)  # plain data, or it is refused
     cut(np.broadcast_to(0.0, x.shape), sections, axis)  # raises what NumPy raises
     before = (slice(None),) * (axis % x.ndim)
     runs = cut(np.arange(x.shape[axis]), sections, 0)
@@ -255,19 +256,19 @@ def array_split(of, ary, indices_or_sections, axis=0):
 
 @composed("numpy.vsplit")
 def vsplit(of, ary, indices_or_sections):
-    np.vsplit(np.broadcast_to(0.0, ary.shape), indices_or_sections)
+    np.vsplit(np.broadcast_to(0.0, ary.shape), np.asarray(indices_or_sections))
     return parts(ary, indices_or_sections, 0, np.split)
 
 
 @composed("numpy.hsplit")
 def hsplit(of, ary, indices_or_sections):
-    np.hsplit(np.broadcast_to(0.0, ary.shape), indices_or_sections)
+    np.hsplit(np.broadcast_to(0.0, ary.shape), np.asarray(indices_or_sections))
     return parts(ary, indices_or_sections, 0 if ary.ndim == 1 else 1, np.split)
 
 
 @composed("numpy.dsplit")
 def dsplit(of, ary, indices_or_sections):
-    np.dsplit(np.broadcast_to(0.0, ary.shape), indices_or_sections)
+    np.dsplit(np.broadcast_to(0.0, ary.shape), np.asarray(indices_or_sections))
     return parts(ary, indices_or_sections, 2, np.split)
 
 

@@ -71,8 +71,27 @@ def slices(shape, axis):
 
 def entropy(ops, x, weights, n):
     """`-sum(weights*L)/n` over rows, `L` the log-softmax of `x`; and `L` with what its derivative needs."""
+    dots, *kept = ops.by_rows(entropy_rows, x, weights)
+    return -ops.sum(dots) / n, *kept
+
+
+def entropy_rows(ops, x, weights):
     y, *kept = logs(ops, x)
-    return -ops.sum(ops.row_dots(weights, y)) / n, y, *kept
+    return ops.row_dots(weights, y), y, *kept
+
+
+def entropy_pull(ops, g, weights, e, rest, largest):
+    """The cotangent of `x` for that of every product `weights*L`."""
+    return ops.by_rows(entropy_pull_rows, weights, e, rest, largest, g=g)
+
+
+def entropy_pull_rows(ops, weights, e, rest, largest, g):
+    return logs_pull(ops, weights * g, e, rest, largest)
+
+
+def entropy_push(ops, t, weights, e, rest, largest):
+    """The tangent of `sum(weights*L)` for that of `x`."""
+    return ops.sum(ops.row_dots(weights, logs_push(ops, t, e, rest, largest)))
 
 
 @operation()
@@ -83,7 +102,7 @@ class cross_entropy:
     `-L*(g/N)`. Shapes that are not equal: ValueError. An axis out of range: AxisError. A `mean` that is no bool:
     TypeError."""
 
-    keeps = ("logs", "e", "rest", "at", "n")
+    keeps = ("logs", "e", "rest", "largest", "n")
 
     def value(ops, logits, target, axis, mean=True):
         axis = checked("cross_entropy", "logits", logits, "target", target, axis)
@@ -95,16 +114,14 @@ class cross_entropy:
     def shape(logits, target, axis, mean):
         return scalar(logits, target)
 
-    def pull_logits(ops, g, target, axis, e, rest, at, n):
-        d = logs_pull(ops, rows(ops, target, axis) * -(g / n), e, rest, at)
-        return unrows(ops, d, target, axis)
+    def pull_logits(ops, g, target, axis, e, rest, largest, n):
+        return unrows(ops, entropy_pull(ops, -(g / n), rows(ops, target, axis), e, rest, largest), target, axis)
 
     def pull_target(ops, g, target_like, axis, logs, n):
         return unrows(ops, logs * -(g / n), target_like, axis)
 
-    def push_logits(ops, t, target, axis, e, rest, at, n):
-        t = logs_push(ops, rows(ops, t, axis), e, rest, at)
-        return -ops.sum(ops.row_dots(rows(ops, target, axis), t)) / n
+    def push_logits(ops, t, target, axis, e, rest, largest, n):
+        return -entropy_push(ops, rows(ops, t, axis), rows(ops, target, axis), e, rest, largest) / n
 
     def push_target(ops, t, axis, logs, n):
         return -ops.sum(ops.row_dots(rows(ops, t, axis), logs)) / n
@@ -121,7 +138,7 @@ class distill:
     over the slices along it. The teacher is detached: it gets no gradient and has no tangent. Shapes that are not
     equal: ValueError. An axis out of range: AxisError."""
 
-    keeps = ("weights", "e", "rest", "at", "n")
+    keeps = ("weights", "e", "rest", "largest", "n")
     reads = ("teacher",)
 
     def value(ops, student, teacher, axis):
@@ -133,11 +150,11 @@ class distill:
     def shape(student, teacher, axis):
         return scalar(student, like(teacher))
 
-    def pull_student(ops, g, student_like, axis, weights, e, rest, at, n):
-        return unrows(ops, logs_pull(ops, weights * -(g / n), e, rest, at), student_like, axis)
+    def pull_student(ops, g, student_like, axis, weights, e, rest, largest, n):
+        return unrows(ops, entropy_pull(ops, -(g / n), weights, e, rest, largest), student_like, axis)
 
-    def push_student(ops, t, axis, weights, e, rest, at, n):
-        return -ops.sum(ops.row_dots(weights, logs_push(ops, rows(ops, t, axis), e, rest, at))) / n
+    def push_student(ops, t, axis, weights, e, rest, largest, n):
+        return -entropy_push(ops, rows(ops, t, axis), weights, e, rest, largest) / n
 
     samples = (
         (LOGITS, LOGITS[::-1] * 1.5, {"axis": 1}), (LOGITS, LOGITS[::-1] * 1.5, {"axis": 0}),

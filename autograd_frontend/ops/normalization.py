@@ -17,15 +17,15 @@ def checked(name, x, gamma, beta, axis, means, epsilon):
     real(name, "epsilon", epsilon)
 
 
-def normalized(ops, x, epsilon):
-    """The rows of `x` centred (twice: the first mean is rounded) and divided by their deviations; and the inverses of
-    these. A mean of squares is never negative."""
+def normalized(ops, x, gamma, beta, epsilon):
+    """The rows of `x` centred (twice: the first mean is rounded) and divided by their deviations, times `gamma`, plus
+    `beta`; before these two; and the inverse deviations. A mean of squares is never negative."""
     n = x.shape[-1]
     x = x - ops.row_sums(x) / n
     x -= ops.row_sums(x) / n
     r = 1 / ops.sqrt(ops.row_dots(x, x) / n + ops.beside(epsilon, x))
     x *= r
-    return x, r
+    return affine(x, gamma, beta), x, r
 
 
 def affine(xh, gamma, beta):
@@ -37,22 +37,33 @@ def affine(xh, gamma, beta):
     return y
 
 
-def back(ops, q, xh):
+def means(ops, q, xh):
+    return ops.row_sums(q) / xh.shape[-1], ops.row_dots(q, xh) / xh.shape[-1]
+
+
+def back(q, xh, mean, slope):
     """`q - mean(q) - xh*mean(q*xh)`: times the inverse deviation, the cotangent of the data for that of the normalized
     data, and (the matrix being symmetric) the tangent of the normalized data for that of the data."""
-    n = xh.shape[-1]
-    d = xh * -(ops.row_dots(q, xh) / n)
-    d -= ops.row_sums(q) / n
+    d = xh * -slope
+    d -= mean
     d += q
     return d
 
 
-def strict_back(ops, q, g, r, gamma, xh):
+def pulled(ops, g, xh, r, gamma):
     """The same of `q = g*(r*gamma)`: an infinity beside a zero of `g` adds nothing, and rows of zeros stay zero."""
-    d = back(ops, q, xh)
-    if ops.finite(d):
-        return d
-    return ops.where(ops.all(g == 0, axis=-1, keepdims=True), 0, back(ops, ops.times(g, r * gamma), xh))
+    q = g * r
+    q *= gamma
+    mean, slope = means(ops, q, xh)
+    if ops.finite(mean) and ops.finite(slope):  # then all entries of `q` and `xh` are
+        return back(q, xh, mean, slope)
+    q = ops.times(g, r * gamma)
+    return ops.where(ops.all(g == 0, axis=-1, keepdims=True), 0, back(q, xh, *means(ops, q, xh)))
+
+
+def pushed(ops, t, xh, r, gamma):
+    q = t * r
+    return back(q, xh, *means(ops, q, xh)) * gamma
 
 
 def shape(x, gamma, beta, epsilon):
@@ -76,15 +87,12 @@ class layer_norm:
     def value(ops, x, gamma, beta, epsilon=1e-5):
         ranked("layer_norm", "x", x, 2, "[rows, columns]")
         checked("layer_norm", x, gamma, beta, 1, "one entry for each column of x", epsilon)
-        xh, r = normalized(ops, ops.floating(x), epsilon)
-        return affine(xh, gamma, beta), xh, r
+        return ops.by_rows(normalized, ops.floating(x), gamma=gamma, beta=beta, epsilon=epsilon)
 
     shape = shape
 
     def pull_x(ops, g, gamma, xh, r):
-        q = r * gamma
-        q *= g
-        return strict_back(ops, q, g, r, gamma, xh)
+        return ops.by_rows(pulled, g, xh, r, gamma=gamma)
 
     def pull_gamma(ops, g, xh):
         return ops.bilinear(lambda g, xh: ops.einsum("ij,ij->j", g, xh), g, xh)
@@ -93,7 +101,7 @@ class layer_norm:
         return ops.sum(g, axis=0)
 
     def push_x(ops, t, gamma, xh, r):
-        return back(ops, t * r, xh) * gamma
+        return ops.by_rows(pushed, t, xh, r, gamma=gamma)
 
     def push_gamma(ops, t, xh):
         return xh * t
@@ -122,14 +130,14 @@ class batch_norm:
         if not like(x).shape:
             raise ValueError("batch_norm: x is a scalar, expected [channels, ...]")
         checked("batch_norm", x, gamma, beta, 0, "one entry for each channel of x", epsilon)
-        xh, r = normalized(ops, ops.reshape(ops.floating(x), (x.shape[0], -1)), epsilon)
-        return ops.reshape(affine(xh, gamma[:, None], beta[:, None]), x.shape), xh, r
+        x, shape = ops.reshape(ops.floating(x), (x.shape[0], -1)), x.shape
+        y, xh, r = ops.by_rows(normalized, x, gamma[:, None], beta[:, None], epsilon=epsilon)
+        return ops.reshape(y, shape), xh, r
 
     shape = shape
 
     def pull_x(ops, g, gamma, xh, r):
-        rows, gamma = ops.reshape(g, xh.shape), gamma[:, None]
-        return ops.reshape(strict_back(ops, rows * (r * gamma), rows, r, gamma, xh), g.shape)
+        return ops.reshape(ops.by_rows(pulled, ops.reshape(g, xh.shape), xh, r, gamma[:, None]), g.shape)
 
     def pull_gamma(ops, g, xh):
         return ops.bilinear(lambda g, xh: ops.row_dots(g, xh), ops.reshape(g, xh.shape), xh)[:, 0]
@@ -138,7 +146,7 @@ class batch_norm:
         return ops.row_sums(ops.reshape(g, xh.shape))[:, 0]
 
     def push_x(ops, t, gamma, xh, r):
-        return ops.reshape(back(ops, ops.reshape(t, xh.shape) * r, xh) * gamma[:, None], t.shape)
+        return ops.reshape(ops.by_rows(pushed, ops.reshape(t, xh.shape), xh, r, gamma[:, None]), t.shape)
 
     def push_gamma(ops, t, xh, y_like):
         return ops.reshape(xh * t[:, None], y_like.shape)

@@ -53,7 +53,8 @@ def matrix_slope(ops, a, ord, axes):
         a = ops.moveaxis(a, axes, (-2, -1))
         u, s, vt = ops.svd(a, full_matrices=False)
         w = s > 0 if ord == "nuc" else evenly(ops, s, ops.largest if ord == 2 else ops.smallest, -1)
-        return ops.moveaxis((u * (w * (s > 0))[..., None, :]) @ vt, (-2, -1), axes)
+        d = ops.singular(a, w * ops.astype(s > 0, s.dtype), ops.detach(u), ops.detach(vt))
+        return ops.moveaxis(d, (-2, -1), axes)
     along, over = axes if abs(ord) == 1 else axes[::-1]
     sums = ops.total(ops.abs(a), axis=along, keepdims=True)
     return evenly(ops, sums, ops.largest if ord > 0 else ops.smallest, over) * ops.sign(a)

@@ -10,13 +10,12 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from . import strided, workers
+from . import strided
 
 ndarray, vdot, isfinite = np.ndarray, np.vdot, math.isfinite
 
@@ -37,6 +36,7 @@ def once(x: Any) -> Any:
 
 
 LONG_ROW = 4096  # entries from which NumPy's pairwise sums are chosen
+SLOW_ROWS, SMALL = range(200, LONG_ROW + 1), 2**13  # lengths of rows, and sizes from which their buffer pays
 
 
 class Plain:
@@ -150,9 +150,15 @@ class Plain:
 
     @staticmethod
     def by_rows(rule: Any, *arrays: Any, **settings: Any) -> Any:
-        """`rule(ops, *arrays, **settings)`, where rows, along the last axis, know nothing of each other: every array
-        and every result has one for each (a number: as a row of one). Large plain arrays are taken in blocks."""
-        return workers.by_rows(partial(rule, PLAIN, **settings), arrays)
+        """`rule(ops, *arrays, **settings)`, which combines rows, along the last axis, with a number for each. NumPy
+        does so row by row without a detour if no second row fits into the buffer of its iterator: `x - column` takes
+        30 us for 80 at (256, 1000) in float32. The bits are the same; `np.errstate` puts the size back."""
+        x = arrays[0]
+        if type(x) is not ndarray or x.size < SMALL or x.ndim < 2 or x.shape[-1] not in SLOW_ROWS:
+            return rule(PLAIN, *arrays, **settings)
+        with np.errstate():
+            np.setbufsize(-(-x.shape[-1] // 16) * 16)
+            return rule(PLAIN, *arrays, **settings)
 
     @staticmethod
     def spectral(x: Any, g: Any, upper: bool = False, v: Any = None) -> Any:
@@ -166,6 +172,30 @@ class Plain:
         if u is None:
             u, _, vt = np.linalg.svd(x, full_matrices=False)
         return (u * g[..., None, :]) @ vt
+
+    @staticmethod
+    def solve_triangular(a: Any, b: Any, trans: int = 0, lower: bool = False, unit_diagonal: bool = False) -> Any:
+        from scipy.linalg import solve_triangular
+
+        return solve_triangular(a, b, trans, lower, unit_diagonal, check_finite=False)
+
+    @staticmethod
+    def polygamma(n: Any, x: Any) -> Any:
+        from scipy.special import polygamma
+
+        return polygamma(n, x)[()]
+
+    @staticmethod
+    def jv(v: Any, x: Any) -> Any:
+        from scipy.special import jv
+
+        return jv(v, x)
+
+    @staticmethod
+    def expm(a: Any) -> Any:
+        from scipy.linalg import expm
+
+        return expm(a)
 
     @staticmethod
     def others(reduce: Any, x: Any) -> Any:
@@ -284,6 +314,7 @@ class Floats:
         math.exp2, math.hypot, math.cbrt, math.radians, math.degrees, round, math.ldexp, bool,
     )  # fmt: skip
     maximum, minimum, ln = np.maximum, np.minimum, math.log
+    polygamma, jv = Plain.polygamma, Plain.jv
 
     @staticmethod
     def signbit(x: float) -> bool:

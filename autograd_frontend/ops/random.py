@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import an
 from .block import operation
 from .interface import whole
 
@@ -51,5 +52,5 @@ class bernoulli_mask:
             raise ValueError(f"bernoulli_mask: keep_prob has shape {np.shape(keep_prob)}, expected a scalar")
         dtype = np.asarray(keep_prob).dtype
         if dtype.kind == "O":
-            raise TypeError(f"bernoulli_mask: keep_prob is a {type(keep_prob).__name__}, expected a float")
+            raise TypeError(f"bernoulli_mask: keep_prob is {an(type(keep_prob).__name__)}, expected a float")
         return ops.astype(draws(ops, "bernoulli_mask", shape, seed, node) < keep_prob, dtype)

@@ -5,14 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from .axes import reduced, rows, unrows, widened
-from .block import Like, operation
+from .block import Like, composed, operation
+from .plain import PLAIN
 from .reductions import CUBE, MATRIX, SAMPLES, VECTOR
+
+
+@composed("autograd_frontend.ops.plain.PLAIN.by_rows")
+def by_rows(of, rule, *arrays, **settings):
+    """Recorded, it is what the rule is made of."""
+    return of(rule)(PLAIN, *arrays, **settings)
 
 
 def even(ops, x):
     """Softmax of every row; NaN for one with a NaN or +inf, or of only -inf."""
-    if not x.size:
-        return ops.copy(x)
+    return ops.by_rows(even_rows, x) if x.size else ops.copy(x)
+
+
+def even_rows(ops, x):
     e = x - ops.largest(x, axis=-1, keepdims=True)
     ops.exp(e, out=e)
     e /= ops.row_sums(e)
@@ -20,27 +29,39 @@ def even(ops, x):
 
 
 def softmax_pull(ops, g, y):
-    if not ops.finite(y):
+    return ops.by_rows(softmax_pull_rows, g, y)
+
+
+def softmax_pull_rows(ops, g, y):
+    dots = ops.row_dots(g, y)
+    if not ops.finite(dots):  # otherwise all entries of both are
         d = ops.times(g, y)
         return d - ops.times(ops.total(d, axis=-1, keepdims=True), y)
-    d = g - ops.row_dots(g, y)
+    d = g - dots
     d *= y
     return d
 
 
 def logs(ops, x):
-    """Log-softmax of every row; and what its derivative needs: where the largest entry is, the weights of the others
-    when it weighs 1 (its own left out, 0), and their sum."""
-    if not x.size:
-        return ops.copy(x), x, x, ()
-    largest = ops.argmax(x, axis=-1)
-    at = (*ops.indices(largest.shape), largest)
-    y = x - ops.reshape(x[at], (*largest.shape, 1))
+    """Log-softmax of every row; and what its derivative needs: the weights of all entries but the largest when that
+    weighs 1 (its own left out, 0), their sum, and where the largest is."""
+    return ops.by_rows(logs_rows, x) if x.size else (ops.copy(x), x, x, x)
+
+
+def logs_rows(ops, x):
+    largest = ops.argmax(x, axis=-1, keepdims=True)
+    at = place(ops, largest)
+    y = x - ops.reshape(x[at], largest.shape)
     e = ops.exp(y)
     e[at] = y[at]  # 0, but NaN beside +inf or where all are -inf, and then the whole row is
     rest = ops.row_sums(e)
     y -= ops.log1p(rest)
-    return y, e, rest, at
+    return y, e, rest, largest
+
+
+def place(ops, largest):
+    """The index of one entry in every row."""
+    return (*ops.indices(largest.shape[:-1]), largest[..., 0])
 
 
 def without(ops, x, at):
@@ -51,23 +72,30 @@ def without(ops, x, at):
     return s, ops.reshape(left_out, s.shape)
 
 
-def logs_pull(ops, g, e, rest, at):
+def logs_pull(ops, g, e, rest, largest):
+    return ops.by_rows(logs_pull_rows, g, e, rest, largest) if g.size else g
+
+
+def logs_pull_rows(ops, g, e, rest, largest):
     """`g*(1 - p) - p*(sum of the other g)`, `p` being softmax. Only for the largest entry is `1 - p` below 1/2, where
     `rest/(1 + rest)` keeps all its digits; for the others `g - p*(sum of every g)` is just as accurate."""
-    if not g.size:
-        return g
+    at = place(ops, largest)
     others, top = without(ops, g, at)
     total = 1 + rest
-    d = e * -((others + top) / total)
+    mean = (others + top) / total
+    d = e * -mean
     d += g
     d[at] = ops.reshape(top * (rest / total) - others / total, at[-1].shape)
-    return d if ops.finite(d) else ops.where(ops.all(g == 0, axis=-1, keepdims=True), 0, d)
+    return d if ops.finite(mean) else ops.where(ops.all(g == 0, axis=-1, keepdims=True), 0, d)
 
 
-def logs_push(ops, t, e, rest, at):
+def logs_push(ops, t, e, rest, largest):
+    return ops.by_rows(logs_push_rows, t, e, rest, largest) if t.size else t
+
+
+def logs_push_rows(ops, t, e, rest, largest):
     """`t - sum(p*t)`, for the largest entry as in the pullback."""
-    if not t.size:
-        return t
+    at = place(ops, largest)
     top, total = ops.reshape(t[at], rest.shape), 1 + rest
     others = ops.row_dots(e, t)
     d = t - (others + top) / total
@@ -115,20 +143,20 @@ class log_softmax_last:
     largest entry. A scalar is a row of one and gives 0. A row with a NaN or +inf, or of only -inf, is NaN. Pullback
     `g*(1 - p) - p*(sum of the other g)`, `p = exp(y)`; `1 - p` keeps its digits where `p` is near one."""
 
-    keeps = ("e", "rest", "at")
+    keeps = ("e", "rest", "largest")
 
     def value(ops, x):
         x = checked(ops, "log_softmax_last", x)
-        y, e, rest, at = logs(ops, rows(ops, x, -1))
-        return unrows(ops, y, x, -1), e, rest, at
+        y, e, rest, largest = logs(ops, rows(ops, x, -1))
+        return unrows(ops, y, x, -1), e, rest, largest
 
     shape = floats
 
-    def pull_x(ops, g, x_like, e, rest, at):
-        return unrows(ops, logs_pull(ops, rows(ops, g, -1), e, rest, at), x_like, -1)
+    def pull_x(ops, g, x_like, e, rest, largest):
+        return unrows(ops, logs_pull(ops, rows(ops, g, -1), e, rest, largest), x_like, -1)
 
-    def push_x(ops, t, x_like, e, rest, at):
-        return unrows(ops, logs_push(ops, rows(ops, t, -1), e, rest, at), x_like, -1)
+    def push_x(ops, t, x_like, e, rest, largest):
+        return unrows(ops, logs_push(ops, rows(ops, t, -1), e, rest, largest), x_like, -1)
 
     samples = LAST
 
@@ -161,12 +189,12 @@ class log_softmax:
     bind, shape = rowwise_bind, floats
 
     def pull_x(ops, g, x, axis):
-        _, e, rest, at = logs(ops, rows(ops, x, axis))  # again: its own value is 0 near one
-        return unrows(ops, logs_pull(ops, rows(ops, g, axis), e, rest, at), g, axis)
+        _, e, rest, largest = logs(ops, rows(ops, x, axis))  # again: its own value is 0 near one
+        return unrows(ops, logs_pull(ops, rows(ops, g, axis), e, rest, largest), g, axis)
 
     def push_x(ops, t, x, axis):
-        _, e, rest, at = logs(ops, rows(ops, x, axis))
-        return unrows(ops, logs_push(ops, rows(ops, t, axis), e, rest, at), t, axis)
+        _, e, rest, largest = logs(ops, rows(ops, x, axis))
+        return unrows(ops, logs_push(ops, rows(ops, t, axis), e, rest, largest), t, axis)
 
     samples = ROWWISE
 

@@ -32,6 +32,7 @@ class maximum:
     """The larger entry, nan beside a nan. Broadcasts. Pullback `g` to the larger, exactly 0 to the other; a tie (also
     of 0.0 with -0.0), or nan on a side, gives half to each. Shapes that do not broadcast: ValueError."""
 
+    cuda = "a > b || a != a ? a : b"
     public = "max"
 
     def value(ops, a, b):
@@ -52,6 +53,7 @@ class minimum:
     """The smaller entry, nan beside a nan. Broadcasts. Pullback as of the larger. Shapes that do not broadcast:
     ValueError."""
 
+    cuda = "a < b || a != a ? a : b"
     public = "min"
 
     def value(ops, a, b):
@@ -71,6 +73,8 @@ class minimum:
 class fmax:
     """The larger entry, a number beside a nan. Broadcasts. Pullback as `maximum`; beside a nan the number gets all."""
 
+    cuda = "a > b || b != b ? a : b"
+
     def pull_a(ops, g, a, b):
         return first_share(ops, g, wins(ops, a > b, a, b), wins(ops, b > a, b, a))
 
@@ -84,6 +88,8 @@ class fmax:
 @elementwise("numpy.fmin")
 class fmin:
     """The smaller entry, a number beside a nan. Broadcasts. Pullback as `fmax`."""
+
+    cuda = "a < b || b != b ? a : b"
 
     def pull_a(ops, g, a, b):
         return first_share(ops, g, wins(ops, a < b, a, b), wins(ops, b < a, b, a))
@@ -103,6 +109,8 @@ def wins(ops, before, a, b):
 class clip:
     """`minimum(maximum(x, low), high)`; None is no bound. Broadcasts. Pullback `g` strictly between the bounds, 0 at
     and beyond them and at nan. With a recorded bound all three follow the ties of `maximum` and `minimum`."""
+
+    cuda = "T m = x > low || x != x ? x : low; return m < high || m != m ? m : high;"
 
     def bind(a, a_min=None, a_max=None, out=None, *, min=None, max=None, dtype=None, casting=None):
         return (a, min if a_min is None else a_min, max if a_max is None else a_max), {}
@@ -173,6 +181,7 @@ class where:
     """`where(condition, x, y)`: entries of `x` where the condition holds, else of `y`. Broadcasts. Pullback `g` where
     chosen, exactly 0 elsewhere; the condition is plain. `where(condition)` alone is plain data."""
 
+    cuda = "condition ? x : y"
     complex = True
 
     def bind(condition, /, *choices):
@@ -271,6 +280,8 @@ class choose:
 class heaviside:
     """0 where `x` is negative, 1 where it is positive, `h` where it is zero. Pullback: 0 for `x`, also at the jump; for
     `h`, `g` where `x` is zero."""
+
+    cuda = "x != x ? x : x < 0 ? T(0) : x > 0 ? T(1) : h"
 
     def pull_x(ops, g):
         return ops.zeros_like(g)

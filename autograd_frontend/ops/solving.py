@@ -207,6 +207,13 @@ def gaps(w):
     return 1 / d
 
 
+def asked(ops, g):
+    """For every pair of vectors 1 if there is a cotangent of one of them, else 0. That the two cancel is no reason to
+    call `0*inf` zero: `(V * w) @ VT` is the matrix, whose derivative is not."""
+    on = ops.any(ops.detach(g) != 0, axis=-2)
+    return (on[..., None, :] | on[..., :, None]) * 1.0
+
+
 @operation("numpy.linalg.eigvalsh")
 class eigvalsh:
     """Eigenvalues of a symmetric matrix, ascending. Pullback `V @ diag(g) @ VT`, in the triangle that NumPy reads."""
@@ -218,8 +225,7 @@ class eigvalsh:
         return Like(x.shape[:-1], result(x))
 
     def pull_x(ops, g, x, upper):
-        _, v = ops.eigh(x, "U" if upper else "L")
-        return folded(ops, (v * g[..., None, :]) @ v.mT, upper)
+        return folded(ops, ops.spectral(x, g, upper), upper)
 
     def push_x(ops, t, x, upper):
         _, v = ops.eigh(x, "U" if upper else "L")
@@ -238,9 +244,8 @@ class eigh_values:
     def shape(x, upper):
         return Like(x.shape[:-1], result(x))
 
-    def pull_x(ops, g, results, upper):
-        v = results[1]
-        return folded(ops, (v * g[..., None, :]) @ v.mT, upper)
+    def pull_x(ops, g, x, results, upper):
+        return folded(ops, ops.spectral(x, g, upper, ops.detach(results[1])), upper)
 
     def push_x(ops, t, results, upper):
         v = results[1]
@@ -250,7 +255,8 @@ class eigh_values:
 @operation("")
 class eigh_vectors:
     """The second result of `eigh`. With `M = VT @ g` the pullback is `V @ ((M - MT)*F/2) @ VT`,
-    `F[i, j] = 1/(w[j] - w[i])`: infinite for equal eigenvalues, whose vectors are not determined."""
+    `F[i, j] = 1/(w[j] - w[i])`: infinite or nan for equal eigenvalues, whose vectors are not determined, if a cotangent
+    arrives at one of them."""
 
     def bind(a, UPLO="L"):
         return (a,), {"upper": UPLO.upper() == "U"}
@@ -262,12 +268,12 @@ class eigh_vectors:
         w, v = results
         m = v.mT @ g
         m = m - m.mT
-        s = ops.times(m, gaps(w)) / 2
+        s = ops.times(asked(ops, g), m * gaps(w)) / 2
         return folded(ops, v @ s @ v.mT, upper)
 
     def push_x(ops, t, results, upper):
         w, v = results
-        return v @ (gaps(w) * (v.mT @ mirrored(ops, t, upper) @ v))
+        return v @ ops.times(v.mT @ mirrored(ops, t, upper) @ v, gaps(w))
 
 
 @operation("numpy.linalg.eigh")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .block import elementwise, span
+from .block import Like, elementwise, operation, span
 from .elementwise import PI, sigmoid_times
 
 SLOPE = (1.1283791670955126, np.longdouble("1.128379167095512573896159"))  # 2/sqrt(pi)
@@ -13,6 +13,8 @@ SLOPE = (1.1283791670955126, np.longdouble("1.128379167095512573896159"))  # 2/s
 @elementwise("math.erf scipy.special.erf")
 class erf:
     """Error function. Pullback `g*2/sqrt(pi)*exp(-x*x)`, the exponential in two halves so that tails are kept."""
+
+    cuda = "erf(x)"
 
     def pull_x(ops, g, x):
         h = ops.exp(-(x * x) / 2)
@@ -25,6 +27,8 @@ class erf:
 class erfc:
     """`1 - erf(x)`. Pullback `-g*2/sqrt(pi)*exp(-x*x)`."""
 
+    cuda = "erfc(x)"
+
     def pull_x(ops, g, x):
         h = ops.exp(-(x * x) / 2)
         return -(((g * ops.constant(SLOPE, x)) * h) * h)
@@ -35,6 +39,8 @@ class erfc:
 @elementwise("scipy.special.ndtr")
 class ndtr:
     """The normal distribution function. Pullback `g*exp(-x*x/2)/sqrt(2*pi)`."""
+
+    cuda = "normcdf(x)"
 
     def pull_x(ops, g, x):
         h = ops.exp(-(x * x) / 4)
@@ -47,6 +53,8 @@ class ndtr:
 class lgamma:
     """`log(|gamma(x)|)`. Pullback `g*digamma(x)`, nan at the poles -1, -2, ..."""
 
+    cuda = "lgamma(x)"
+
     def pull_x(ops, g, x):
         return g * digamma(ops, x)
 
@@ -56,6 +64,8 @@ class lgamma:
 @elementwise("math.gamma scipy.special.gamma")
 class gamma:
     """Gamma function. Pullback `g*(y*digamma(x))`, nan at the poles."""
+
+    cuda = "tgamma(x)"
 
     def pull_x(ops, g, x, y):
         return g * (y * digamma(ops, x))
@@ -87,9 +97,78 @@ def digamma(ops, x):
     return ops.where(low, ops.where(r == 0, pole, total - pi / ops.tan(pi * ops.where(r == 0, 0.5, r))), total)
 
 
+@elementwise("scipy.special.psi")
+class psi:
+    """The digamma function, `scipy.special.digamma`. Pullback `g*polygamma(1, x)`, IEEE at the poles 0, -1, ..."""
+
+    def pull_x(ops, g, x):
+        return g * ops.polygamma(1, x)
+
+    samples = (*span(0.2, 12.0), ([-0.5, -2.3, 0.01],))
+
+
+def times_next(ops, g, x, n):
+    return ops.times(g, ops.polygamma(n + 1, x))
+
+
+@operation("scipy.special.polygamma autograd_frontend.ops.plain.PLAIN.polygamma")
+class polygamma:
+    """`polygamma(n, x)`, the derivative of order `n` (plain data) of the digamma function. Pullback
+    `g*polygamma(n + 1, x)`."""
+
+    def bind(n, x):
+        return (x,), {"n": n}
+
+    def shape(x, n):
+        return Like(np.broadcast_shapes(x.shape, np.shape(n)), np.dtype(float))
+
+    pull_x = push_x = times_next
+    samples = ((1, np.linspace(0.3, 5.0, 6)), (0, 2.5), (2, np.array([0.7, 1.5])), (np.array([1, 2]), 1.5))
+
+
+@operation("scipy.special.jv autograd_frontend.ops.plain.PLAIN.jv")
+class bessel:
+    """`scipy.special.jv(v, x)`, the Bessel function of the first kind of order `v` (plain data). Pullback
+    `g*(jv(v - 1, x) - jv(v + 1, x))/2`."""
+
+    def bind(v, x):
+        return (x,), {"v": v}
+
+    def shape(x, v):
+        return Like(np.broadcast_shapes(x.shape, np.shape(v)), np.dtype(float))
+
+    def pull_x(ops, g, x, v):
+        return ops.times(g, (ops.jv(v - 1, x) - ops.jv(v + 1, x)) / 2)
+
+    push_x = pull_x
+    samples = ((1, np.linspace(-3.0, 5.0, 6)), (0, 2.5), (2.5, np.array([0.7, 1.5])), (np.array([1, 2]), 1.5))
+
+
+@elementwise("scipy.special.j0")
+class j0:
+    """The Bessel function of order 0. Pullback `-(g*j1(x))`."""
+
+    def pull_x(ops, g, x):
+        return -(g * ops.jv(1, x))
+
+    samples = span(-6.0, 6.0, 8)
+
+
+@elementwise("scipy.special.j1")
+class j1:
+    """The Bessel function of order 1. Pullback `g*(j0(x) - jv(2, x))/2`."""
+
+    def pull_x(ops, g, x):
+        return g * ((ops.jv(0, x) - ops.jv(2, x)) / 2)
+
+    samples = span(-6.0, 6.0, 8)
+
+
 @elementwise("scipy.special.log_expit")
 class log_expit:
     """`log(expit(x))`. Pullback `g*expit(-x)`."""
+
+    cuda = "x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x))"
 
     def pull_x(ops, g, x):
         return sigmoid_times(ops, g, -x, ops.exp)
@@ -101,6 +180,8 @@ class log_expit:
 class logit:
     """`log(x/(1 - x))`. Pullback `g/x/(1 - x)`, inf at both ends."""
 
+    cuda = "T s = 2 * (x - T(0.5)); return x < T(0.3) || x > T(0.65) ? log(x / (1 - x)) : log1p(s) - log1p(-s);"
+
     def pull_x(ops, g, x):
         return g / x / (1 - x)
 
@@ -111,11 +192,13 @@ class logit:
 class xlogy:
     """`a*log(b)`, 0 for `a == 0`. Broadcasts. Pullback `g*log(b)` (0 for `a == 0`), `g*(a/b)`."""
 
+    cuda = "a == 0 && b == b ? T(0) : a * log(b)"
+
     def pull_a(ops, g, a, b):
         return ops.where(a == 0, 0, g * ops.ln(b))
 
     def pull_b(ops, g, a, b):
-        return ops.where(a == 0, 0, g * (a / b))
+        return ops.where(ops.both(a == 0, b == 0), 0, g * (a / b))
 
     samples = (([0.5, 1.5, -2.0], [2.0, 1.5, 0.5]), (1.5, 2.5), (2.0, [[1.0, 2.0], [0.5, 1.0]]))
 
@@ -124,10 +207,12 @@ class xlogy:
 class xlog1py:
     """`a*log(1 + b)`, 0 for `a == 0`. Broadcasts. Pullback `g*log1p(b)` (0 for `a == 0`), `g*(a/(1 + b))`."""
 
+    cuda = "a == 0 && b == b ? T(0) : a * log1p(b)"
+
     def pull_a(ops, g, a, b):
         return ops.where(a == 0, 0, g * ops.log1p(b * 1.0))
 
     def pull_b(ops, g, a, b):
-        return ops.where(a == 0, 0, g * (a / (1 + b)))
+        return ops.where(ops.both(a == 0, b == -1), 0, g * (a / (1 + b)))
 
     samples = (([0.5, 1.5, -2.0], [2.0, 1.5, -0.5]), (1.5, 2.5), (2.0, [[1.0, 2.0], [0.5, -0.5]]))

@@ -15,6 +15,8 @@ from .elementwise import PI, magnitude
 class sin:
     """Sine, radians. Pullback `g*cos(x)`. `math` raises ValueError at infinity, NumPy gives nan."""
 
+    cuda = "sin(x)"
+
     def value(ops, x):
         return ops.sin(x)
 
@@ -27,6 +29,8 @@ class sin:
 @elementwise("numpy.cos math.cos")
 class cos:
     """Cosine, radians. Pullback `g*(-sin(x))`. `math` raises ValueError at infinity, NumPy gives nan."""
+
+    cuda = "cos(x)"
 
     def value(ops, x):
         return ops.cos(x)
@@ -41,18 +45,27 @@ class cos:
 class tan:
     """Tangent, radians. Pullback `g*(1 + y*y)`."""
 
+    cuda = "tan(x)"
+
     def pull_x(ops, g, y):
         return g * (1 + y * y)
 
     samples = span(-1.3, 1.3)
 
 
+def root(ops, x):
+    """Square root with the derivative inf at 0, where that of `ops.sqrt` is 0; nan below."""
+    return ops.where(x < 0, np.nan, x) ** 0.5
+
+
 @elementwise("numpy.arcsin math.asin")
 class arcsin:
     """Inverse sine. Pullback `g/sqrt((1 - x)*(1 + x))`, inf at both ends: `1 - x*x` loses digits near them."""
 
+    cuda = "asin(x)"
+
     def pull_x(ops, g, x):
-        return g / ops.sqrt((1 - x) * (1 + x))
+        return g / root(ops, (1 - x) * (1 + x))
 
     samples = (*span(-0.9, 0.9), ([1.0 - 1e-2, -1.0 + 1e-2],))
 
@@ -61,8 +74,10 @@ class arcsin:
 class arccos:
     """Inverse cosine. Pullback `-g/sqrt((1 - x)*(1 + x))`, -inf at both ends."""
 
+    cuda = "acos(x)"
+
     def pull_x(ops, g, x):
-        return -g / ops.sqrt((1 - x) * (1 + x))
+        return -g / root(ops, (1 - x) * (1 + x))
 
     samples = (*span(-0.9, 0.9), ([1.0 - 1e-2, -1.0 + 1e-2],))
 
@@ -70,6 +85,8 @@ class arccos:
 @elementwise("numpy.arctan math.atan")
 class arctan:
     """Inverse tangent. Pullback `g/(1 + x*x)`; beyond 1 as `(g/x)/(x + 1/x)`, since `x*x` overflows from 1e154 on."""
+
+    cuda = "atan(x)"
 
     def pull_x(ops, g, x):
         return ops.where(ops.abs(x) > 1, (g / x) / (x + 1 / x), g / (1 + x * x))
@@ -81,6 +98,8 @@ class arctan:
 class arctan2:
     """Angle of the point with ordinate `a` and abscissa `b`. Broadcasts. Pullback `g*b/r**2`, `-g*a/r**2` with `r` the
     distance to the origin, both exactly 0 there; `r**2` is never formed, it overflows or underflows first."""
+
+    cuda = "atan2(a, b)"
 
     def pull_a(ops, g, a, b):
         r = ops.hypot(a, b)
@@ -96,6 +115,8 @@ class arctan2:
 @elementwise("numpy.hypot")
 class hypot:
     """`sqrt(a*a + b*b)` without overflow. Broadcasts. Pullback `g*(a/y)`, `g*(b/y)`, exactly 0 at the origin."""
+
+    cuda = "hypot(a, b)"
 
     def pull_a(ops, g, a, y):
         return ops.where(y == 0, 0, g * (a / y))
@@ -149,6 +170,8 @@ class dist:
 class sinh:
     """Hyperbolic sine. Pullback `g*cosh(x)`."""
 
+    cuda = "sinh(x)"
+
     def pull_x(ops, g, x):
         return g * ops.cosh(x)
 
@@ -158,6 +181,8 @@ class sinh:
 @elementwise("numpy.cosh math.cosh")
 class cosh:
     """Hyperbolic cosine. Pullback `g*sinh(x)`."""
+
+    cuda = "cosh(x)"
 
     def pull_x(ops, g, x):
         return g * ops.sinh(x)
@@ -169,6 +194,8 @@ class cosh:
 class tanh:
     """Hyperbolic tangent. Pullback `(g*s)*s` with `s = 2*w/(1 + w*w)`, `w = exp(-|x|)`, the hyperbolic secant:
     `1 - y*y` is 0 from 20 on."""
+
+    cuda = "tanh(x)"
 
     def value(ops, x):
         return ops.tanh(x)
@@ -185,6 +212,8 @@ class tanh:
 class arcsinh:
     """Inverse hyperbolic sine. Pullback `g/hypot(x, 1)`."""
 
+    cuda = "asinh(x)"
+
     def pull_x(ops, g, x):
         return g / ops.hypot(x, 1)
 
@@ -196,8 +225,10 @@ class arccosh:
     """Inverse hyperbolic cosine. Pullback `g/(sqrt(x - 1)*sqrt(x + 1))`, inf at 1: `x*x - 1` loses digits near 1 and
     overflows."""
 
+    cuda = "acosh(x)"
+
     def pull_x(ops, g, x):
-        return g / (ops.sqrt(x - 1) * ops.sqrt(x + 1))
+        return g / (root(ops, x - 1) * root(ops, x + 1))
 
     samples = span(1.1, 5.0)
 
@@ -205,6 +236,8 @@ class arccosh:
 @elementwise("numpy.arctanh math.atanh")
 class arctanh:
     """Inverse hyperbolic tangent. Pullback `g/((1 - x)*(1 + x))`, inf at both ends."""
+
+    cuda = "atanh(x)"
 
     def pull_x(ops, g, x):
         return g / ((1 - x) * (1 + x))
@@ -216,6 +249,8 @@ class arctanh:
 class deg2rad:
     """Degrees to radians. Pullback: the same of `g`."""
 
+    cuda = "x * (T(3.141592653589793) / T(180))"
+
     def pull_x(ops, g):
         return ops.deg2rad(g)
 
@@ -225,6 +260,8 @@ class deg2rad:
 @elementwise("numpy.rad2deg numpy.degrees math.degrees")
 class rad2deg:
     """Radians to degrees. Pullback: the same of `g`."""
+
+    cuda = "x * (T(180) / T(3.141592653589793))"
 
     def pull_x(ops, g):
         return ops.rad2deg(g)
@@ -236,6 +273,8 @@ class rad2deg:
 class sinc:
     """`sin(pi*x)/(pi*x)`. Pullback `g*pi*(u*cos(u) - sin(u))/u**2` with `u = pi*x`, exactly 0 at 0; up to `|u| = 1`,
     where that cancels, by the power series."""
+
+    cuda = "T u = T(3.141592653589793) * x; return u == 0 ? T(1) : sin(u) / u;"
 
     def pull_x(ops, g, x):
         pi = ops.constant(PI, x)

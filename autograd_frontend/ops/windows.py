@@ -56,6 +56,33 @@ class fold:
     )
 
 
+@operation("numpy.lib.stride_tricks.sliding_window_view")
+class sliding_window_view:
+    """`sliding_window_view(x, window_shape, axis=None)`: every window, read-only. Pullback: `g` added to the entries it
+    is a view of. While the result is in use, a write into `x` is refused; so is `writeable=True`."""
+
+    views = linear = True
+
+    def bind(x, window_shape, axis=None, *, subok=False, writeable=False):
+        if writeable:
+            raise TypeError("writeable=True")
+        return (x,), {"window_shape": window_shape, "axis": axis}
+
+    def shape(x, window_shape, axis):
+        return Like(looked_at(x, window_shape, axis).shape, x.dtype)
+
+    def pull_x(ops, g, x_like, window_shape, axis):
+        return ops.scatter(g, looked_at(x_like, window_shape, axis), x_like.shape)
+
+    samples = ((np.linspace(-1.0, 2.0, 7), 3), (np.linspace(-1.0, 2.0, 12).reshape(3, 4), (2, 3)),
+               (np.linspace(-1.0, 2.0, 12).reshape(3, 4), 2, 1), (np.linspace(-1.0, 2.0, 3), 1))  # fmt: skip
+
+
+def looked_at(x, window_shape, axis):
+    """The positions, in row-major order, that the windows of an array show."""
+    return np.lib.stride_tricks.sliding_window_view(np.arange(x.size).reshape(x.shape), window_shape, axis)
+
+
 def conv_counts(extents, kernel, stride, padding):
     """How many windows fit on every axis."""
     axes = zip(extents, kernel, stride, padding, strict=True)

@@ -1,0 +1,132 @@
+"""Entries of arrays of a device at integer indices and under masks: read, written, added to."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from . import kernels_index
+from .functions_key import Key, source, target
+from .kernels_index import Picked
+from .spots import Spot
+from .table import METHODS, unsupported
+from .views import broadcast_to
+
+Array = Any  # one of a device: NumPy's stubs know only their own
+
+
+def gather(x: Array, key: Any, checked: bool = True) -> Any:
+    """`x[key]` of a key with arrays: a copy."""
+    k = Key(x, key)
+    if not k.given:
+        return k.view
+    p, flag = k.resolved(checked)
+    out = picked(x.session, p, flag, x.dtype)
+    k.check(flag)
+    return out
+
+
+def picked(session: Any, p: Picked, flag: Any, dtype: Any) -> Array:
+    out: Array = session.empty(p.result, dtype)
+    if out.size:
+        session.launch(kernels_index.gather(p, session.spot(out), None if flag is None else session.spot(flag)))
+    out.scalar = not p.result
+    return out
+
+
+def located(session: Any, p: Picked, flag: Any) -> Spot:
+    """Where in memory the entries of a key stand."""
+    at = session.spot(session.empty((prod(p.shape),), np.int64))
+    session.launch(kernels_index.places(p, at, None if flag is None else session.spot(flag)))
+    found: Spot = at
+    return found
+
+
+def ordered(session: Any, at: Spot) -> Spot:
+    """The stable order of places."""
+    order: Spot = source(session.wrap(session.xp.argsort(session.cupy(at), kind="stable")))
+    return order
+
+
+def shaped_like(p: Picked, x: Array, v: Any) -> Array:
+    """What is written, in the shape of the entries it is written to."""
+    v = x.session.array(v) if not hasattr(v, "layout") else v
+    v = v.astype(x.dtype, copy=False)
+    while v.ndim > len(p.result) and v.shape[0] == 1:
+        v = v.reshape(v.shape[1:])
+    try:
+        return v if v.shape == p.result else broadcast_to(v, p.result)
+    except ValueError:
+        raise ValueError(
+            f"shape mismatch: value array of shape {v.shape} could not be broadcast to indexing result of shape"
+            f" {p.result}"
+        ) from None
+
+
+def put(x: Array, key: Any, v: Any) -> None:
+    """`x[key] = v` of a key with arrays. Where one entry is written more than once, the last value stays."""
+    k = Key(x, key)
+    if not k.given:
+        k.view[...] = v
+        return
+    p, flag = k.resolved()
+    v = shaped_like(p, x, v)
+    if not v.size:
+        return
+    once = k.unique(p)
+    write(x.session, p, k.view, v, flag, k, once)
+
+
+def write(session: Any, p: Picked, view: Array, v: Array, flag: Any, k: Any, once: bool) -> None:
+    with session.lock:
+        values, to = source(v), target(view)
+        if values.buffer is to.buffer:
+            values = source(v.copy())
+        p = p._replace(x=to)
+        at = located(session, p, flag)
+        if k is not None:
+            k.check(flag)
+        session.launch(kernels_index.store(p, values, at, None if once else ordered(session, at)))
+
+
+def combine_at(ufunc: str, x: Array, key: Any, v: Any, checked: bool = True) -> None:
+    """`ufunc.at(x, key, v)`: every entry of `v` in its order, with NumPy's bits."""
+    if not hasattr(x, "layout"):
+        raise TypeError("the first operand of at() is an array of the host's, another one is on a device")
+    if ufunc not in kernels_index.COMBINE:
+        raise unsupported(f"np.{ufunc}.at")
+    v = x.session.array(v) if not hasattr(v, "layout") else v
+    if not np.can_cast(v.dtype, x.dtype, "same_kind"):
+        raise TypeError(
+            f"Cannot cast ufunc '{ufunc}' output from {v.dtype!r} to {x.dtype!r} with casting rule 'same_kind'"
+        )
+    k = Key(x, key)
+    if not k.given:  # no entry twice
+        getattr(np, ufunc)(k.view, v, out=k.view)
+        return
+    p, flag = k.resolved(checked)
+    v = shaped_like(p, x, v)
+    if v.size:
+        combine(ufunc, x.session, p, k.view, v, flag, k)
+
+
+def combine(ufunc: str, session: Any, p: Picked, view: Array, v: Array, flag: Any, k: Any = None) -> None:
+    with session.lock:
+        values, to = source(v), target(view)
+        if values.buffer is to.buffer:
+            values = source(v.copy())
+        p = p._replace(x=to)
+        at = located(session, p, flag)
+        if k is not None:
+            k.check(flag)
+        session.launch(kernels_index.segments(p, values, at, ordered(session, at), ufunc))
+
+
+for _name in kernels_index.COMBINE:
+
+    def _at(x: Any, key: Any, v: Any, _name: str = _name) -> None:
+        combine_at(_name, x, key, v)
+
+    METHODS[_name, "at"] = _at

@@ -1,0 +1,49 @@
+"""Sums of products, of which those with a zero tangent are exactly zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .ops.plain import finite
+
+ndarray = np.ndarray
+
+
+def zeros_of(x: Any) -> Any:
+    """Zeros of the shape and type of `x`; `0*x` of an infinity is none."""
+    if type(x) is ndarray and x.dtype.kind in "fc":
+        return np.zeros_like(x)
+    return type(x)(0) if isinstance(x, (float, complex, np.inexact, Fraction, Decimal)) else 0 * x
+
+
+def strong(f: Callable[[list[Any]], Any], factors: list[Any], moves: int) -> Any:
+    """`f(factors)`, every entry of which is a sum of products of an entry of each factor. A product with a zero of the
+    tangent, `factors[moves]`, is exactly zero; what infinities and NaNs in the others add is found from how many
+    products have them, and with which signs."""
+    d = f(factors)
+    others = [x for i, x in enumerate(factors) if i != moves]
+    if finite(d) or all(map(finite, others)):
+        return d
+    t = np.asarray(factors[moves])
+
+    def of(t: Any, part: Callable[[Any], Any]) -> Any:
+        return f([t if i == moves else np.asarray(part(np.asarray(x)), t.dtype) for i, x in enumerate(factors)])
+
+    def ends(x: Any) -> Any:
+        return np.where(np.isfinite(x), x, 0)
+
+    def far(t: Any, part: Callable[[Any], Any]) -> Any:
+        """Of the products of `part`, those that are not finite."""
+        return of(t, part) - of(t, lambda x: np.where(np.isfinite(x), part(x), 0))
+
+    moved, signs = np.asarray(t != 0, t.dtype), np.sign(t)
+    count = far(moved, np.ones_like)
+    infinite = far(moved, lambda x: ~np.isnan(x) & (x != 0))
+    balance = far(signs, lambda x: np.where(np.isnan(x), 0, np.sign(x)))
+    clear = (infinite == count) & (abs(balance) == abs(count))
+    return of(t, ends) + np.where(count == 0, 0, np.where(clear, balance * np.inf, np.nan))

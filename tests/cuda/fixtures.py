@@ -1,0 +1,31 @@
+"""The fixture `device`: a session whose memory must be back where it was when the test ends."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any, Iterator
+
+import pytest
+
+from autograd_frontend.devices.sessions import Session
+
+from .host import host_session, installed
+from .interim import Interim
+
+
+def gpu_session() -> Session:
+    from autograd_frontend.devices.gpu import Driver
+
+    return Session(Driver(0))
+
+
+SESSIONS = {"numpy": lambda: host_session(Interim()), "g++": host_session, "gpu": gpu_session}
+
+
+@pytest.fixture(params=["numpy", "g++", pytest.param("gpu", marks=pytest.mark.gpu)])
+def device(request: Any) -> Iterator[Session]:
+    """Expressions computed by NumPy, by kernels as g++ compiles them, and by a GPU if there is one."""
+    with installed(SESSIONS[request.param]()) as session:
+        yield session
+        gc.collect()  # of an exception that was expected, with its frames
+        assert session.live_bytes() == 0, "memory is held when nobody holds an array"
