@@ -31,10 +31,12 @@ def owner_of(x: Any) -> Any:
 
 def overlapping(x: Any) -> bool:
     """Whether entries of the array may share memory: broadcast arrays, sliding windows."""
-    if x.flags.forc or x.size < 2:
-        return False
-    reach = x.itemsize
-    for stride, n in sorted((abs(s), n) for s, n in zip(x.strides, x.shape, strict=True) if n > 1):
+    return x.size > 1 and not x.flags.forc and meeting(x.shape, x.strides, x.itemsize)
+
+
+def meeting(shape: Any, strides: Any, reach: int) -> bool:
+    """Whether entries of this layout may be the same memory; `reach` is the size of one."""
+    for stride, n in sorted((abs(s), n) for s, n in zip(strides, shape, strict=True) if n > 1):
         if stride < reach:
             return True
         reach = stride * (n - 1) + reach

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import REMOTE
+from .arrays import REMOTE, meeting
 from .ops.plain import PLAIN, quiet_sum
 
 ndarray = np.ndarray
@@ -37,7 +37,7 @@ def mirror_like(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...], se
     if session is not None:
         return session.mirror(shape, dtype, strides)
     m = np.zeros(shape, dtype)
-    if m.strides == strides or 0 in shape or any(s == 0 and n > 1 for s, n in zip(strides, shape, strict=True)):
+    if m.strides == strides or 0 in shape or meeting(shape, strides, dtype.itemsize):
         return m
     low = sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s < 0)
     high = sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s > 0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 
 def an(word: object) -> str:
@@ -28,6 +30,9 @@ class Place:
         return f'  File "{self.filename}", line {self.line}{inside}{shown}'
 
 
+WATCHING: list[Callable[[Any], None]] = []  # called with every refusal that is made
+
+
 class RecordError(Exception):
     """Something cannot be recorded faithfully.
 
@@ -37,6 +42,8 @@ class RecordError(Exception):
 
     def __init__(self, reason: str, place: Place | None = None, remedy: str = "") -> None:
         self.reason, self.place, self.remedy = reason, place, remedy
+        for note in WATCHING:
+            note(self)
         super().__init__("\n".join(part for part in (reason, place and str(place), remedy and f"  {remedy}") if part))
 
 

@@ -172,14 +172,16 @@ def linear(op: Operation, operands: Any, again: Any) -> Any:
     product) it is linear in each of them, otherwise in all of them together."""
     call, args, kwargs = again
     leaves: list[Any] = []
-    form, named = form_of(args, leaves), form_of(kwargs, leaves)
     plain = {id(x) for x in operands if not isinstance(x, Ref)}
+    still: set[int] = set()
+    form = tuple([form_of(x, leaves, plain, still) for x in args])
+    named = {k: form_of(x, leaves, plain, still) for k, x in kwargs.items()}
     at = [i for i, x in enumerate(leaves) if isinstance(x, Ref) and x.t.live]
     values: list[Any] = [value(x) for x in leaves]
-    zeros = [zeros_of(v) if id(x) in plain and type(x) is not bool else v for x, v in zip(leaves, values, strict=True)]
+    zeros = [zeros_of(v) if i in still else v for i, v in enumerate(values)]
     each: bool = any(type(n) is int and 0 <= n < 100 or n == "operands" for rule in op.pulls for n in rule.needs)
 
-    factors = sorted({*at, *[i for i, x in enumerate(leaves) if id(x) in plain and type(x) not in (bool, int)]})
+    factors = sorted({*at, *[i for i in still if type(leaves[i]) is not int]})
 
     def with_leaves(new: list[Any]) -> Any:
         return call(*filled(form, new), **filled(named, new))
@@ -218,13 +220,18 @@ class Leaf:
         self.i = i
 
 
-def form_of(x: Any, leaves: list[Any]) -> Any:
-    """Nested arguments with numbered leaves; what is in them is collected."""
+def form_of(x: Any, leaves: list[Any], plain: set[int], still: set[int], inside: bool = False) -> Any:
+    """Nested arguments with numbered leaves; what is in them is collected. Those that are plain operands (by their
+    ids), or in one, or beside a recorded value in a list, are `still`."""
+    inside = inside or id(x) in plain
     if type(x) is list or type(x) is tuple:
-        return type(x)([form_of(e, leaves) for e in x])
+        inside = inside or any(isinstance(e, Ref) for e in x)
+        return type(x)([form_of(e, leaves, plain, still, inside) for e in x])
     if type(x) is dict:
-        return {k: form_of(e, leaves) for k, e in x.items()}
+        return {k: form_of(e, leaves, plain, still, inside) for k, e in x.items()}
     leaves.append(settle(x) if type(x) is ndarray else x)  # it may hold recorded values
+    if inside and not isinstance(leaves[-1], (Ref, bool, str, type(None))):
+        still.add(len(leaves) - 1)
     return Leaf(len(leaves) - 1)
 
 

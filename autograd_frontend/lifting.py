@@ -20,7 +20,7 @@ from .lanes import Lanes, Part, Unliftable, lanes
 from .lifted_calls import Calls
 from .memory import shares
 from .ops.lanes import picked
-from .recording import depends, refuse, refuse_value, settle, short, site, value
+from .recording import depends, mine, refuse, refuse_value, settle, short, site, value
 from .tape import Ref
 
 ndarray = np.ndarray
@@ -49,13 +49,22 @@ def evaluate(fn: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     flat = [flattened(x, shape) for x in arrays]
     n = value(flat[0]).size
     if all(value(x).dtype.kind in "fiub" and value(x).dtype.isnative for x in flat) and n >= SMALL:
+        before = [(t, t.refusals) for t in mine()]
         try:
             r = at_once(fn, call, flat, n, given)
+            forget(before)
         except Unliftable:
+            forget(before)
             r = one_by_one(fn, call, flat, n)
     else:
         r = one_by_one(fn, call, flat, n)
     return of(np.reshape)(r, shape)
+
+
+def forget(before: Any) -> None:
+    """What was refused while all ways were tried has been done otherwise."""
+    for t, refusals in before:
+        t.refusals = refusals
 
 
 def flattened(x: Any, shape: tuple[int, ...]) -> Any:

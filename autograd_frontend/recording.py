@@ -14,11 +14,11 @@ import numpy as np
 
 from .arrays import ARRAYS, REMOTE, STRIDED, TWINS, address, overlapping, owner_of
 from .cotangents import COMPLEX128
-from .errors import Place, RecordError, an
+from .errors import WATCHING, Place, RecordError, an
 from .ops.block import LIKE, RESULT, SPECIAL, Like, Operation, like
 from .rewrite import is_program, place_of
 from .sweep import sweep_edges
-from .tape import Node, Ref, Scalar, Tape, Tensor, View, made, node, tensor, view
+from .tape import Inside, Node, Ref, Scalar, Tape, Tensor, View, made, node, tensor, view
 
 ndarray = np.ndarray
 float64, _getframe = np.float64, sys._getframe
@@ -55,11 +55,21 @@ def is_ours(code: Any) -> bool:
 def refuse(reason: str, remedy: str = "", s: Any = None) -> RecordError:
     """A `RecordError` about the line of the user's that is being run."""
     place: Place | None = place_of(s or line())
-    error = RecordError(reason, place, remedy)
-    for t in mine() if BUILDING else ():
-        if t.graph is not None:
-            t.graph.refusals.append(error)
-    return error
+    return RecordError(reason, place, remedy)
+
+
+def noted(error: Any) -> None:
+    """Keep a refusal: the recorded function may catch it, and go on as the plain one would not."""
+    if ACTIVE and type(error) is RecordError:
+        tapes = [t for t in mine() if type(t) is not Inside]
+        for t in tapes[-1:]:
+            t.refusals = (*t.refusals, error)
+        for t in tapes if BUILDING else ():
+            if t.graph is not None:
+                t.graph.refusals.append(error)
+
+
+WATCHING.append(noted)
 
 
 def line() -> Any:

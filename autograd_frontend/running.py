@@ -101,6 +101,8 @@ def run(
     ACTIVE.extend([tape, *others])
     try:
         value = (program or of(fn))(*entered, **named)
+        if tape.refusals:
+            swallowed(tape)
         if type(value) is Scalar and value.t is tape:
             value, place = value.v, value
         else:
@@ -133,6 +135,8 @@ def run_floats(fn: Callable[..., Any], args: Any, places: Any) -> Any:
     ACTIVE.append(tape)
     try:
         value = of(fn)(*entered)
+        if tape.refusals:
+            swallowed(tape)
         if type(value) is not Scalar or value.t is not tape:
             value, place = leave(value, tape, definition(fn))
             parts: list[Any] = [(i, Leaf(args[i], n)) for i, n in zip(places, leaves, strict=True)]
@@ -147,6 +151,13 @@ def run_floats(fn: Callable[..., Any], args: Any, places: Any) -> Any:
     v, value = value.v, None
     sweep(tape)
     return v, [n.g for n in leaves]
+
+
+def swallowed(tape: Tape) -> None:
+    """A refusal that the function has caught is raised: the plain function would not have gone that way."""
+    for error in tape.refusals:
+        if error.__traceback__ is not None:
+            raise error
 
 
 def failed(error: BaseException, fn: Any, args: Any, parts: Any, tape: Tape) -> None:

@@ -34,7 +34,7 @@ class Tape(list[Any]):
 
     __slots__ = (
         "live", "fast", "deep", "dual", "kept", "steps", "refused", "complex", "thread", "quiet", "texts",
-        "saves", "unseen", "exposed", "ours", "adopted", "leaves", "owners", "shared", "spread", "library",
+        "saves", "unseen", "exposed", "ours", "adopted", "leaves", "owners", "shared", "spread", "library", "refusals",
     )  # fmt: skip
     graph: Any = None  # what the nodes of a graph are put into, while one is built (graph/build.py)
     kind: Any = None  # what its nodes are, where they are not `Node`
@@ -44,6 +44,7 @@ class Tape(list[Any]):
 
     def __init__(self) -> None:
         self.library: Any = None  # what makes arrays of the library of the arguments, if it is not NumPy
+        self.refusals: tuple[Any, ...] = ()  # the function may catch one, and go on as the plain one would not
         self.live = True  # the recorded function is still running
         self.deep = 0  # derivatives are being taken inside it (nested.py), so many one in another
         self.dual = False  # tangents are carried (forward.py)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from autograd_frontend.devices import cuda_layout, cuda_reduce, cuda_rows, cuda_text, cuda_trees
 from autograd_frontend.devices.expressions import Expr, Kernel, Launch, call, cast, leaf, row, scalar
-from tests.cuda import on_cpu
+from tests.cuda import on_cpu, on_driver
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
 LENGTHS = (1, 31, 32, 33, 1000, 5000)
@@ -61,15 +62,20 @@ class Job(NamedTuple):
 
 
 def run(job: Job, library: on_cpu.Library) -> None:
+    repeat(job, [lambda launch, k=order: library.run(launch, k) for order in on_cpu.ORDERS])
+
+
+def repeat(job: Job, ways: list[Callable[[Launch], None]]) -> None:
+    """Run a job in several ways, which have to give the same bits, and look at the result."""
     first: list[bytes] = []
-    for order in on_cpu.ORDERS:
+    for way in ways:
         for out in job.outputs:
             out[...] = 7
         for launch in job.launches:
-            library.run(launch, order)
+            way(launch)
         bits = [out.tobytes() for out in job.outputs]
         first = first or bits
-        assert bits == first, f"another order of threads gives other bits\n{job.launches[0].kernel.text}"
+        assert bits == first, f"not the same bits each time\n{job.launches[0].kernel.text}"
     for out, expected, bound in zip(job.outputs, job.expected, job.bounds):  # none where the caller compares
         expected = np.asarray(expected)
         assert out.shape == expected.shape
@@ -174,6 +180,17 @@ def test_rows_of_one_length_only() -> None:
     a, b = row("sum", leaf(entries(2, 3)), "d"), row("sum", leaf(entries(2, 4)), "d")
     with pytest.raises(ValueError, match="rows of one length"):
         cuda_rows.rows([(binary("add", a, b), np.empty((2, 1)))])
+
+
+@pytest.mark.gpu
+def test_rows_and_reductions_on_a_gpu() -> None:
+    """In the same bounds, and with the same bits each time."""
+    from autograd_frontend.devices.gpu import Driver
+
+    driver = Driver(0)
+    for several in (*row_jobs().values(), *jobs().values()):
+        for job in several:
+            repeat(job, [partial(on_driver.run, driver)] * 2)
 
 
 # Over any axes

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ import pytest
 from autograd_frontend.devices import cuda_functions, cuda_layout, cuda_text
 from autograd_frontend.devices.expressions import call, cast, leaf, scalar
 from autograd_frontend.ops.block import OPERATIONS
-from tests.cuda import functions, on_cpu
+from tests.cuda import functions, on_cpu, on_driver
+from tests.cuda.host import host_session
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
 TYPES = [d.name for d in functions.DTYPES]
@@ -99,6 +101,33 @@ def test_values(name: str) -> None:
             assert bits == first
         for case, given, y in group.cases:
             check(case, given, y)
+
+
+@pytest.fixture(scope="module")
+def gpu() -> Any:
+    from autograd_frontend.devices.gpu import Driver
+
+    return Driver(0)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", TYPES)
+def test_values_on_a_gpu(name: str, gpu: Any) -> None:
+    """CUDA's own functions against NumPy's, within the same bounds."""
+    for group in (*functions.groups(name), functions.casts(name)):
+        on_driver.run(gpu, group.launch)
+        for case, given, y in group.cases:
+            check(case, given, y)
+
+
+def test_launches_through_a_driver() -> None:
+    """The way to the GPU, with the driver that has none."""
+    driver = host_session().driver
+    x, out = filled((9, 5))[::-2], np.full((5, 10), 9.0)
+    view = out[:, ::-2]
+    on_driver.run(driver, cuda_text.elementwise([(call("add", (leaf(x), leaf(filled((5,)))), "d"), view)]))
+    np.testing.assert_array_equal(view, x + filled((5,)))
+    assert (out[:, ::2] == 9.0).all()
 
 
 def test_every_half() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+import threading
 
 import cupy
 import numpy as np
@@ -98,6 +100,33 @@ def test_what_waits_survives_a_lack_of_memory(monkeypatch):
             z.get()
     x[...] = 0
     assert z.get().tolist() == [1, 3, 5, 7, 9, 11] and y.get()[2] == 4
+
+
+def test_threads_share_a_session():
+    session = host_session(Interim())
+    x = session.array(np.arange(6.0).reshape(2, 3))
+    shared = [x * k + 1 for k in range(20)]
+    wrong = []
+
+    def work(seed):
+        for k in range(60):
+            y = shared[(k + seed) % 20] * seed
+            z = np.sum(y, k % 2) + y.sum()
+            y[0] = 0
+            here = (np.arange(6.0).reshape(2, 3) * ((k + seed) % 20) + 1) * seed
+            if not np.allclose(z.get(), np.sum(here, k % 2) + here.sum()) or y.get()[0].any():
+                wrong.append((seed, k))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(1, 5)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+    shared.clear()
+    del x
+    gc.collect()
+    assert session.live_bytes() == 0
 
 
 def test_two_sessions_do_not_mix():

@@ -30,6 +30,7 @@ REFUSED = (  # what a graph does not hold, and nothing else
     "an index or a length needs the value",
     "an array is read through a mask",
     "nonzero of a value that depends on an input",
+    "an array is written that is a view of another one or not",
     "broadcast_to cannot be part of a graph",  # a plain view of memory that has become recorded
     "observe cannot be part of a graph",
     "update_buffers cannot be part of a graph",

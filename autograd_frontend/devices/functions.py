@@ -12,18 +12,20 @@ from . import (
     functions_numbers,
     functions_reduce,
     functions_scan,
+    functions_scipy,
     functions_sort,
     functions_special,
 )
 from .functions_index import gather, put
 from .functions_rules import namespace
+from .functions_scipy import BY_PATH
 from .table import FUNCTIONS, METHODS, Unsupported
 
-__all__ = ["DEVICE", "FUNCTIONS", "METHODS", "Unsupported", "gather", "ops_of", "put"]
+__all__ = ["BY_PATH", "DEVICE", "FUNCTIONS", "METHODS", "Unsupported", "gather", "ops_of", "put"]
 
 FAMILIES = (
     functions_einsum, functions_fourier, functions_linalg, functions_moving, functions_numbers, functions_reduce,
-    functions_scan, functions_sort, functions_special,
+    functions_scan, functions_scipy, functions_sort, functions_special,
 )  # fmt: skip
 DEVICE = namespace(None)  # of no session: what makes something of nothing cannot be called
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ..ops.plain import PLAIN
-from . import kernels_scan, kernels_window, making, strict
+from . import functions_scipy, kernels_scan, kernels_window, making, strict
 from .functions_index import combine_at, gather
 from .functions_key import known, source
 from .functions_numbers import grid, iota, uniform
@@ -213,6 +213,23 @@ class Device:
         z = x.session.zeros(x.shape, np.result_type(x.dtype, np.complex64))
         z.imag = x
         return z
+
+    @staticmethod
+    def solve_triangular(a: Any, b: Any, trans: int = 0, lower: bool = False, unit_diagonal: bool = False) -> Any:
+        f = functions_scipy.solve_triangular if on_device(a, b) else PLAIN.solve_triangular
+        return f(a, b, trans, lower, unit_diagonal)
+
+    @staticmethod
+    def expm(a: Any) -> Any:
+        return functions_scipy.expm(a) if on_device(a) else PLAIN.expm(a)
+
+    @staticmethod
+    def polygamma(n: Any, x: Any) -> Any:
+        return functions_scipy.polygamma(n, x) if on_device(x) else PLAIN.polygamma(n, x)
+
+    @staticmethod
+    def jv(v: Any, x: Any) -> Any:
+        return functions_scipy.jv(v, x) if on_device(x) else PLAIN.jv(v, x)
 
     asarray = staticmethod(lambda x, dtype=None: making.asarray(x, dtype) if device_of(x) else np.asarray(x, dtype))
 

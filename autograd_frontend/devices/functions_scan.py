@@ -149,56 +149,47 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 
 def slopes(f: Array, h: Any, axis: int, edge_order: int) -> Array:
-    """The derivative along one axis; the weights of neighbours come from the host, where the places are plain data."""
+    """The derivative along one axis; `h`, the places or their one distance, is plain data."""
     n = f.shape[axis]
     if n < edge_order + 1:
         raise ValueError(
             "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are"
             " required."
         )
-    if np.ndim(h) == 0:
-        gaps: Any = None
-    else:
+    gaps = None
+    if np.ndim(h):
         if np.shape(h) != (n,):
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
         gaps = np.diff(np.asarray(on_host(h)))
         if np.all(gaps == gaps[0]):
             h, gaps = gaps[0], None
+    inner, low, high = weights(h, gaps, n, edge_order, [-1 if k == axis else 1 for k in range(f.ndim)])
 
-    def at(key: Any) -> Any:
-        return f[part(f.ndim, axis, key)]
+    def weighted(ws: Any, keys: Any) -> Any:
+        parts = [w * f[part(f.ndim, axis, key)] for w, key in zip(ws, keys, strict=True) if w is not None]
+        return sum(parts[1:], parts[0])
 
     y: Array = f.session.empty(f.shape, f.dtype)
-    to = [slice(1, -1), slice(0, 1), slice(n - 1, n)]
-    first, second, third = at(slice(0, 1)), at(slice(1, 2)), at(slice(2, 3))
-    last, before, third_last = at(slice(n - 1, n)), at(slice(n - 2, n - 1)), at(slice(max(n - 3, 0), n - 2))
-    if gaps is None:
-        inner = (at(slice(2, None)) - at(slice(None, -2))) / (2.0 * h)
-        ends = [(second - first) / h, (last - before) / h]
-        weights = [(-1.5 / h, 2.0 / h, -0.5 / h), (0.5 / h, -2.0 / h, 1.5 / h)]
-    else:
-        a, b = gaps[:-1], gaps[1:]  # of each two neighbours
-        shape = [-1 if k == axis else 1 for k in range(f.ndim)]
-        w = [x.reshape(shape) for x in (-b / (a * (a + b)), (b - a) / (a * b), a / (b * (a + b)))]
-        inner = w[0] * at(slice(None, -2)) + w[1] * at(slice(1, -1)) + w[2] * at(slice(2, None))
-        ends = [(second - first) / gaps[0], (last - before) / gaps[-1]]
-        p, q = gaps[0], gaps[1] if n > 2 else 1.0
-        s, t = gaps[-2] if n > 2 else 1.0, gaps[-1]
-        weights = [
-            (-(2.0 * p + q) / (p * (p + q)), (p + q) / (p * q), -p / (q * (p + q))),
-            (t / (s * (s + t)), -(t + s) / (s * t), (2.0 * t + s) / (t * (s + t))),
-        ]
-    if edge_order == 2:
-        low, high = weights
-        ends = [
-            low[0] * first + low[1] * second + low[2] * third,
-            high[0] * third_last + high[1] * before + high[2] * last,
-        ]
     if n > 2:
-        y[part(f.ndim, axis, to[0])] = inner
-    for key, end in zip(to[1:], ends, strict=True):
-        y[part(f.ndim, axis, key)] = end
+        y[part(f.ndim, axis, slice(1, -1))] = weighted(inner, [slice(None, -2), slice(1, -1), slice(2, None)])
+    y[part(f.ndim, axis, slice(0, 1))] = weighted(low, [slice(k, k + 1) for k in range(len(low))])
+    y[part(f.ndim, axis, slice(n - 1, n))] = weighted(high, [slice(n - 1 - k, n - k) for k in range(len(high))])
     return y
+
+
+def weights(h: Any, gaps: Any, n: int, edge_order: int, shape: list[int]) -> tuple[Any, Any, Any]:
+    """The weights of an entry's neighbours and its own (None: no part in it), of the first entries from the first on,
+    of the last ones from the last back."""
+    if gaps is None:
+        low = (-1.5 / h, 2.0 / h, -0.5 / h) if edge_order == 2 else (-1.0 / h, 1.0 / h)
+        return (-0.5 / h, None, 0.5 / h), low, tuple([-w for w in low])
+    a, b = gaps[:-1], gaps[1:]  # of each two neighbours
+    inner = [x.reshape(shape) for x in (-b / (a * (a + b)), (b - a) / (a * b), a / (b * (a + b)))]
+    if edge_order == 1:
+        return inner, (-1 / gaps[0], 1 / gaps[0]), (1 / gaps[-1], -1 / gaps[-1])
+    a, b, c, d = gaps[0], gaps[1], gaps[-2], gaps[-1]
+    low = (-(2.0 * a + b) / (a * (a + b)), (a + b) / (a * b), -a / (b * (a + b)))
+    return inner, low, ((2.0 * d + c) / (d * (c + d)), -(d + c) / (c * d), d / (c * (c + d)))
 
 
 # Convolution: every result is a row of products, read once and never stored

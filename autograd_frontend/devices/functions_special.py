@@ -1,16 +1,13 @@
-"""Functions of NumPy that are made of its ufuncs, entry by entry; and those of SciPy, which has no table of its own."""
+"""Functions of NumPy that are made of its ufuncs, entry by entry."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .functions_take import result
 from .table import implements
-
-BY_PATH: dict[str, Any] = {}  # path of a callable -> what it is on arrays of a device
 
 
 @implements(np.angle)
@@ -80,45 +77,10 @@ def real_if_close(a: Any, tol: Any = 100) -> Any:
     return a.real if bool(np.all(np.abs(a.imag) < tol)) else a
 
 
-def by_path(path: str) -> Callable[[Any], Any]:
-    def put(f: Any) -> Any:
-        BY_PATH[path] = f
-        return f
-
-    return put
-
-
-@by_path("scipy.special.softmax")
-def softmax(x: Any, axis: Any = None) -> Any:
-    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
-    return e / np.sum(e, axis=axis, keepdims=True)
-
-
-@by_path("scipy.special.log_softmax")
-def log_softmax(x: Any, axis: Any = None) -> Any:
-    y = x - np.max(x, axis=axis, keepdims=True)
-    return y - np.log(np.sum(np.exp(y), axis=axis, keepdims=True))
-
-
-@by_path("scipy.special.logsumexp")
-def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
-    if return_sign:
-        raise TypeError("return_sign=True")
-    if b is not None:
-        a = np.where(np.equal(b, 0), -np.inf, a)
-    top = np.max(a, axis=axis, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0)
-    e = np.exp(a - top)
-    e = e if b is None else b * e
-    y = np.log(np.sum(e, axis=axis, keepdims=keepdims))
-    return y + (top if keepdims else np.sum(top, axis=axis))
-
-
-@by_path("scipy.integrate.trapezoid")
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    return np.trapezoid(y, x, dx, axis)
-
-
-@by_path("scipy.linalg.norm")
-def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:
-    return np.linalg.norm(a, ord, axis, keepdims)
+@implements(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    y = x.view_of(np.lib.stride_tricks.sliding_window_view(x.layout, window_shape, axis, writeable=True))
+    y.flags.writeable = writeable
+    return y

@@ -115,7 +115,7 @@ class Driver:
     def launch(self, function: Any, launch: Launch, arguments: list[Any]) -> None:
         """`arguments`: addresses as Python integers, and NumPy scalars."""
         with self.inside():
-            function((launch.grid,), (launch.block,), tuple([np.uint64(x) if type(x) is int else x for x in arguments]))
+            function((launch.grid,), (launch.block,), tuple(map(given, arguments)))
         self.launches += 1
 
     def to_host(self, x: Any) -> np.ndarray:
@@ -150,3 +150,10 @@ class Driver:
         with self.inside():
             self.xp.cuda.get_current_stream().synchronize()
         self.synchronizations += 1
+
+
+def given(x: Any) -> Any:
+    """An argument as CuPy hands it on unchanged: an address as 64 bits, a half as the short that kernels take."""
+    if type(x) is int:
+        return np.uint64(x)
+    return x.view(np.uint16) if type(x) is np.float16 else x

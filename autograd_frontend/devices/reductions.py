@@ -117,8 +117,9 @@ def tree(name: str, x: DeviceArray, axes: tuple[int, ...], dtype: np.dtype, shap
     out = session.empty(shape, dtype)
     kept = [1 if k in axes else m for k, m in enumerate(x.shape)]
     target = session.spot(out if len(shape) == x.ndim else out.reshape(kept))
-    for launch in session.texts.reduction(name, e, axes, target, lambda s, d: session.spot(session.empty(s, d))):
-        session.launch(launch)
+    with session.lock:
+        for launch in session.texts.reduction(name, e, axes, target, lambda s, d: session.spot(session.empty(s, d))):
+            session.launch(launch)
     out.scalar = not shape
     return out
 

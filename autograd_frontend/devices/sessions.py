@@ -322,7 +322,8 @@ class Session:
                 n = 1
                 while n < min(OUTPUTS, len(outputs)) and sum(e.size for e, _ in outputs[: n + 1]) <= NODES // 2:
                     n += 1
-                self.launch(self.texts.elementwise(outputs[:n]))
+                with self.lock:
+                    self.launch(self.texts.elementwise(outputs[:n]))
                 outputs = outputs[n:]
 
     def settled(self, e: Expr, rows: tuple[int, ...] | None) -> Expr:
@@ -391,5 +392,4 @@ def joins(x: DeviceArray, target: Spot) -> bool:
     """Whether what waits can be computed by the kernel that writes the entries it reads."""
     if x.rows is not None or x.shape != target.shape or x.expr.size > NODES // 2:
         return False
-    reads = [e.leaf for e in nodes(x.expr) if e.kind == "leaf"]
-    return not any(crosses(read, target) for read in reads)
+    return not any(e.kind == "row" or (e.kind == "leaf" and crosses(e.leaf, target)) for e in nodes(x.expr))

@@ -14,7 +14,8 @@ from .windows import conv_counts, transposed_extents
 
 def correlate(ops, weight, x, counts, stride, padding, strict=False):
     """`y[o, q] = sum over i, j of weight[o, i, j]*x[i, q*stride + j - padding]`, with so many windows. `x` may have a
-    batch in front. `strict`: it is a cotangent, of which an exact zero contributes exactly zero."""
+    batch in front. `strict`: it is a cotangent or tangent, of which an exact zero contributes exactly zero; "weight":
+    the weight is."""
     kernel = weight.shape[2:]
     lead = x.shape[: x.ndim - len(kernel) - 1]
     y = multiply(ops, as_matrix(ops, weight), opened(ops, x, counts, kernel, stride, padding), strict)
@@ -45,6 +46,8 @@ def between(ops, y, x, like, stride, padding, of_y):
 
 
 def multiply(ops, a, b, strict):
+    if strict == "weight":
+        return ops.bilinear(lambda a, b: ops.matmul(a, b), a, b)
     return ops.bilinear(lambda b, a: ops.matmul(a, b), b, a) if strict else ops.matmul(a, b)
 
 
@@ -144,13 +147,13 @@ class conv:
 
     def push_weight(ops, t, input, y_like, stride, padding):
         counts = y_like.shape[y_like.ndim - t.ndim + 2 :]
-        return correlate(ops, t, input, counts, *settings("conv", t, stride, padding))
+        return correlate(ops, t, input, counts, *settings("conv", t, stride, padding), "weight")
 
     push_bias = bias_tangent
 
     def push_input(ops, t, weight, y_like, stride, padding):
         counts = y_like.shape[y_like.ndim - weight.ndim + 2 :]
-        return correlate(ops, weight, t, counts, *settings("conv", weight, stride, padding))
+        return correlate(ops, weight, t, counts, *settings("conv", weight, stride, padding), True)
 
     samples = (
         (W[:12].reshape(2, 2, 3), W[:2], X[:12].reshape(2, 6)),
@@ -199,13 +202,13 @@ class conv_transpose:
 
     def push_weight(ops, t, input, y_like, stride, padding):
         extents = y_like.shape[y_like.ndim - t.ndim + 2 :]
-        return spread(ops, t, input, extents, *settings("conv_transpose", t, stride, padding))
+        return spread(ops, t, input, extents, *settings("conv_transpose", t, stride, padding), "weight")
 
     push_bias = bias_tangent
 
     def push_input(ops, t, weight, y_like, stride, padding):
         extents = y_like.shape[y_like.ndim - weight.ndim + 2 :]
-        return spread(ops, weight, t, extents, *settings("conv_transpose", weight, stride, padding))
+        return spread(ops, weight, t, extents, *settings("conv_transpose", weight, stride, padding), True)
 
     samples = (
         (W[:12].reshape(2, 2, 3), W[:2], X[:8].reshape(2, 4)),

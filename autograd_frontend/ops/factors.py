@@ -19,6 +19,11 @@ def lapack(*likes):
     return np.dtype(np.float32 if all(k is not None and k.char in "fe" for k in kinds) else np.float64)
 
 
+def wide(ops, x):
+    """A matrix in the type that SciPy computes in."""
+    return x if x.dtype.char in "fd" else ops.astype(x, lapack(x))
+
+
 def alone(a, **overwrites):
     """Only single matrices, and nothing that writes into an argument."""
     for name, on in overwrites.items():
@@ -189,8 +194,8 @@ def system(ops, a, way):
 
 def other(ops, a, g, way, turned):
     """The solution of the transposed system."""
-    a = system(ops, a, way)
-    g = g if g.ndim > 1 else g[..., None]
+    a = system(ops, wide(ops, a), way)
+    g = wide(ops, g if g.ndim > 1 else g[..., None])
     return ops.solve(a if turned else a.mT, g)
 
 
@@ -271,17 +276,17 @@ class det:
         return Like((), np.dtype(float))
 
     def pull_x(ops, g, x, y):
-        return spread(g) * cofactors(ops, x, y)
+        return spread(g) * cofactors(ops, wide(ops, x), y)
 
     def push_x(ops, t, x, y):
-        return ops.total(ops.total(t * cofactors(ops, x, y), -1), -1)
+        return ops.total(ops.total(t * cofactors(ops, wide(ops, x), y), -1), -1)
 
     samples = ((A,), (np.array([[1.0, 2.0], [2.0, 4.0]]),))
 
 
 def exponential_turned(ops, x, t):
     """The change of the exponential of `x` along `t`: a block of that of `[[x, t], [0, x]]`."""
-    n = x.shape[-1]
+    n, x, t = x.shape[-1], wide(ops, x), wide(ops, t)
     rows = [ops.concatenate([x, t], -1), ops.concatenate([ops.zeros(x.shape, x.dtype), x], -1)]
     return ops.expm(ops.concatenate(rows, -2))[..., :n, n:]
 

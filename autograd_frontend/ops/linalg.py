@@ -264,6 +264,16 @@ def cross_product(ops, g, v):
     return ops.times(g[..., [1, 2, 0]], v[..., [2, 0, 1]]) - ops.times(g[..., [2, 0, 1]], v[..., [1, 2, 0]])
 
 
+def cross_push(ops, t, other, axis, first):
+    """The cross product of a tangent and the other operand (`first`), or the other way round."""
+    mine, its, result = axis
+    a, b = ops.moveaxis(t, mine, -1), ops.moveaxis(other, its, -1)
+    flat = a.shape[-1] == 2 and b.shape[-1] == 2
+    a, b = [x if x.shape[-1] == 3 else ops.concatenate([x, np.zeros(x[..., :1].shape, x.dtype)], -1) for x in (a, b)]
+    d = cross_product(ops, a, b) if first else -cross_product(ops, a, b)
+    return d[..., 2] if flat else ops.moveaxis(d, -1, result)
+
+
 def cross_pull(ops, g, other, like, axis, first):
     """The pullback of `a` is `b x g`, that of `b` is `g x a`; vectors of two components lie in the plane."""
     mine, its, result = axis
@@ -271,7 +281,7 @@ def cross_pull(ops, g, other, like, axis, first):
     g = ops.moveaxis(ops.expand_dims(g, -1) * np.array([0.0, 0.0, 1.0]) if flat else g, -1 if flat else result, -1)
     v = ops.moveaxis(other, its, -1)
     if v.shape[-1] == 2:
-        v = ops.concatenate([v, 0 * v[..., :1]], -1)
+        v = ops.concatenate([v, np.zeros(v[..., :1].shape, v.dtype)], -1)
     d = -cross_product(ops, g, v) if first else cross_product(ops, g, v)
     d = d[..., : like.shape[mine]]
     # axes that broadcasting added come first, so a position has to be counted from the end
@@ -282,8 +292,6 @@ def cross_pull(ops, g, other, like, axis, first):
 class cross:
     """`np.cross(a, b)` of 2- and 3-vectors, the other axes broadcast; `axis` overrides `axisa`, `axisb`, `axisc`.
     Pullback `b x g`, `g x a`."""
-
-    linear = True
 
     def bind(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
         return (a, b), {"axes": (axisa, axisb, axisc) if axis is None else (axis,) * 3}
@@ -297,6 +305,13 @@ class cross:
     def pull_b(ops, g, a, b_like, axes):
         its, mine, result = axes
         return cross_pull(ops, g, as_array(ops, a), b_like, (mine, its, result), False)
+
+    def push_a(ops, t, b, axes):
+        return cross_push(ops, t, as_array(ops, b), axes, True)
+
+    def push_b(ops, t, a, axes):
+        its, mine, result = axes
+        return cross_push(ops, t, as_array(ops, a), (mine, its, result), False)
 
     samples = ((U, V), (B, U[:, None], {"axisa": 0, "axisb": 0}), (np.cos(B.T), U), (B.T, np.cos(B), {"axisb": 0}))
 

@@ -99,12 +99,20 @@ def digamma(ops, x):
 
 @elementwise("scipy.special.psi")
 class psi:
-    """The digamma function, `scipy.special.digamma`. Pullback `g*polygamma(1, x)`, IEEE at the poles 0, -1, ..."""
+    """The digamma function, `scipy.special.digamma`. Pullback `g*polygamma(1, x)`, by reflection below 0; infinite at
+    the poles 0, -1, ..."""
 
     def pull_x(ops, g, x):
-        return g * ops.polygamma(1, x)
+        low = x < 0
+        r = x - ops.rint(x)
+        turned = ops.constant(PI, x) / ops.sin(ops.constant(PI, x) * ops.where(low, r, 0.5))
+        return g * ops.where(low, turned * turned - ops.polygamma(1, ops.where(low, 1 - x, 1.0)), trigamma(ops, x, low))
 
-    samples = (*span(0.2, 12.0), ([-0.5, -2.3, 0.01],))
+    samples = (*span(0.2, 12.0), ([-0.5, -2.3, 0.1],))
+
+
+def trigamma(ops, x, low):
+    return ops.polygamma(1, ops.where(low, 1.0, x))
 
 
 def times_next(ops, g, x, n):
@@ -113,7 +121,7 @@ def times_next(ops, g, x, n):
 
 @operation("scipy.special.polygamma autograd_frontend.ops.plain.PLAIN.polygamma")
 class polygamma:
-    """`polygamma(n, x)`, the derivative of order `n` (plain data) of the digamma function. Pullback
+    """`polygamma(n, x)`, the derivative of order `n` (plain data) of the digamma function, for positive `x`. Pullback
     `g*polygamma(n + 1, x)`."""
 
     def bind(n, x):
