@@ -86,7 +86,7 @@ def on_device(
     op: Operation, call: Any, args: Any, kwargs: Any, first: Any, operands: Any, attributes: Any, t: Any
 ) -> Any:
     """The same on another device; what NumPy does not hand over to its arrays is handed over here."""
-    if op.views and type(operands[0]) is Tensor and call not in t.device.made:
+    if op.views and type(operands[0]) is Tensor and t.device.counterpart(call) is call:
         return viewed(op, call, args, kwargs, first, operands, attributes, t)
     v = computed(getattr(call, "compute", call), [value(x) for x in args], {k: value(x) for k, x in kwargs.items()})
     return finished(op, v, operands, attributes, t, (call, args, kwargs))
@@ -95,7 +95,7 @@ def on_device(
 def computed(call: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A call of plain values, some of which may live on another device."""
     if REMOTE and (here := session_in([*args, *kwargs.values()])) is not None:
-        call = here.made.get(call, call)
+        call = here.counterpart(call)
         if hasattr(call, "method") and type(args[0]) is ndarray:
             args[0] = here.array(args[0])
     return call(*args, **kwargs)

@@ -143,8 +143,8 @@ def apply(p: Any, args: Any, kwargs: Any) -> Any:
     try:
         given, settings = arguments.bind(*args, **kwargs)
     except TypeError as error:
-        reason = f"its pullback takes {arguments.text('g, y')}: {str(error).replace('bind() ', '')}"
-        return unbound(p.operation, call, args, kwargs, TypeError(reason))
+        error.args = (f"its pullback takes {arguments.text('g, y')}: {str(error).replace('bind() ', '')}",)
+        return unbound(p.operation, call, args, kwargs, error)
     operands: list[Any] = []
     forms = [entered(p, i, x, operands) for i, x in enumerate(given)]
     for k, x in settings.items():

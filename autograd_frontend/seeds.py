@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import ARRAYS, remote
-from .errors import an
+from .errors import RecordError, an
 from .recording import is_complex
 from .tape import Ref
 
@@ -50,6 +50,8 @@ def checked(x: Any, cotangent: Any, where: str, what: str = "cotangent") -> Any:
     if type(x) in ARRAYS or isinstance(x, np.generic) or type(x) in (float, complex):
         try:
             c = np.asarray(cotangent)
+        except RecordError:
+            raise
         except Exception as error:
             raise ValueError(f"the {what} of {where} cannot be read as an array: {error}") from None
         shape = getattr(x, "shape", ())

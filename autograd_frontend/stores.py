@@ -305,6 +305,8 @@ def write(v: Any, x: Tensor, key: Any, s: Any) -> None:
     w = v.v
     if type(w) in ARRAYS and type(region) in ARRAYS and same_memory(region, w):
         return  # A[i] += v stores the view it has just changed
+    number = type(region) is float64
+    del region  # of a device it would wait, and be kept before the write
     before_write(x, s)
     x.v[key] = w
     fit: Any = None
@@ -313,7 +315,7 @@ def write(v: Any, x: Tensor, key: Any, s: Any) -> None:
         fit = fit_of(w)
     else:
         place = v
-        if type(region) is not float64:
+        if not number:
             fit = (None, None, False)
     stored(x.t, x.n, frozen(key), place, fit, s)
 

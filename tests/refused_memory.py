@@ -81,6 +81,13 @@ def broadcast_view(x):
     return wide.sum()
 
 
+def windows_before_a_write(x):
+    y = np.zeros(3)
+    windows = np.lib.stride_tricks.sliding_window_view(y, 2)
+    y[0] = x[0]
+    return np.sum(windows)  # here
+
+
 def graph_with_a_state():
     kept = np.zeros(3)
 
@@ -117,6 +124,8 @@ CASES = [
      "Pass the whole array, or a copy of the part."),
     (called, two_arguments_in_one_memory, "two arguments share the memory that is written here",
      "Pass a copy of one of them."),
+    (recorded, windows_before_a_write,
+     "windows of an array, which share memory, are used after a write into it", "Make them after it."),
     (recorded, broadcast_view,
      "an array is written of which a broadcast view is in use: every entry it shows would change",
      "Broadcast a copy, or broadcast again after the write."),

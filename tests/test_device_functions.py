@@ -53,7 +53,7 @@ OTHERWISE = {"numpy.partition"}  # sorted here, which is partitioned too
 @pytest.mark.parametrize("path", sorted(samples()))
 def test_a_function_is_numpys_on_every_sample(device, path):
     for c in samples()[path]:
-        call = BY_PATH.get(path) or device.made.get(c.call, c.call)
+        call = BY_PATH.get(path) or device.counterpart(c.call)
         args, kwargs = sent(device, c.args), sent(device, c.kwargs)
         try:
             y, expected = call(*args, **kwargs), c.plain()

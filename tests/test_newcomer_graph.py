@@ -86,3 +86,17 @@ def test_messages_name_what_was_written():
     own = primitive(scaled, pullback=lambda g, y, x: g)
     with pytest.raises(RecordError, match=r"its pullback takes \(g, y, x\): got an unexpected keyword argument 'by'"):
         record(lambda x: own(x, by=2.0))(X)
+
+
+def test_a_graph_of_a_gaussian_process():
+    linalg = pytest.importorskip("scipy.linalg")
+
+    def likelihood(theta):
+        k = np.exp(theta[0]) * np.array([[2.0, 0.3], [0.3, 1.0]]) + np.exp(theta[1]) * np.eye(2)
+        low, c = linalg.cholesky(k, lower=True), linalg.cho_factor(k)
+        return X @ linalg.cho_solve((low, True), X) + 2 * np.sum(np.log(np.diag(low))) + W @ linalg.cho_solve(c, W)
+
+    theta = np.array([0.1, -0.2])
+    g = record(likelihood).graph(theta)
+    assert g.run(theta) == likelihood(theta)
+    np.testing.assert_allclose(g.vjp(theta)[1](1.0), record(likelihood)(theta).backward(), rtol=1e-13)

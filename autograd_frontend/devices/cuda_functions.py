@@ -61,8 +61,6 @@ FLOATS = {
     "ndtri": "normcdfinv(x)",
     "i0": "cyl_bessel_i0(x)",
     "i1": "cyl_bessel_i1(x)",
-    "j0": "j0(x)",
-    "j1": "j1(x)",
     "y0": "y0(x)",
     "y1": "y1(x)",
     "entr": "x > 0 ? -x * log(x) : x == 0 ? T(0) : x < 0 ? -INF : x",

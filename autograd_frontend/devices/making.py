@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,19 @@ MADE: dict[Any, Any] = {
     np.full: full,
     **{np.dtype(char).type: converting(np.dtype(char)) for char in "?bhilqBHILQefdFD"},
 }
+
+
+def counterpart(call: Any) -> Any:
+    """What stands here for a function that NumPy does not hand over; the function itself where there is nothing."""
+    found = MADE.get(call)
+    if found is None and (getattr(call, "__module__", None) or "").startswith("scipy."):
+        from .functions import BY_PATH
+
+        for path, f in BY_PATH.items():
+            module, _, name = path.rpartition(".")
+            if getattr(sys.modules.get(module), name, None) is call:
+                found = MADE[call] = f
+    return call if found is None else found
 
 
 def cotangent(session: Any, x: Any, given: Any, where: str, what: str) -> Any:

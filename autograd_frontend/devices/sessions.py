@@ -50,6 +50,12 @@ class Session:
 
         return MADE
 
+    def counterpart(self, call: Any) -> Any:
+        """What a callable is here: itself, where NumPy finds the way."""
+        from .making import counterpart
+
+        return counterpart(call)
+
     def cotangent(self, x: DeviceArray, given: Any, where: str, what: str = "cotangent") -> Any:
         from .making import cotangent
 

@@ -80,7 +80,10 @@ class Builder(Rules, Steady, Layouts):
         if n.type == "none":
             return None
         if n.type == "tuple":
-            parts = [self.value(e, self.add("part", "part", "", (Link(n.number), i), {}, e)) for i, e in enumerate(v)]
+            parts = [
+                e if type(e) is bool else self.value(e, self.add("part", "part", "", (Link(n.number), i), {}, e))
+                for i, e in enumerate(v)
+            ]  # a setting that is handed on, as that of cho_factor, is what it is
             return type(v)(*parts) if hasattr(v, "_fields") else tuple(parts)
         self.t.quiet = True
         if self.t.deep and not n.data:

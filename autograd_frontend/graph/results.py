@@ -171,6 +171,9 @@ def several(op: Operation, call: Any, operands: Any, attributes: Any, args: Any,
         return by_rule(OPERATIONS[op.alone], operands, attributes)
     parts = []
     for name, r in zip(op.parts, small, strict=True):
+        if type(r) is bool:  # which triangle a factor is in
+            parts.append(r)
+            continue
         if name is None:  # a sign, beside a number of the same shape
             shape = rule_of(op, likes, attributes).shape
             parts.append(blank("array" if shape else "scalar", shape, r.dtype))

@@ -16,7 +16,7 @@ ndarray = np.ndarray
 ONES: dict[Any, Any] = {float: 1.0, int: 1, bool: True, complex: 1 + 0j, Fraction: Fraction(1), Decimal: Decimal(1)}
 TRIES: tuple[Any, ...] = (1.0, 0.5, 2.0, 0.0, 3.0)
 # of rank 0 these give arrays, not scalars
-ALSO_ARRAYS = frozenset({"where", "copy", "array", "nan_to_num", "tensordot", "cov", "corrcoef"})
+ALSO_ARRAYS = frozenset({"where", "copy", "array", "nan_to_num", "tensordot", "cov", "corrcoef", "polygamma"})
 
 
 def described(v: Any) -> tuple[str, tuple[int, ...], str]:

@@ -79,7 +79,7 @@ class softmax_matmul:
         d = ops.bilinear(lambda g, values: g @ values.mT, g, values)
         d = ops.times(d, multiplier) - ops.sum(ops.times(g, y), axis=-1, keepdims=True)
         d = ops.times(d, p)
-        if not ops.finite(d):
+        if not ops.known_finite(d):
             d = by_columns(ops, p, g, lambda c: multiplier * values[..., None, :, c] - y[..., c, None])
         return allowed(ops, d, mask)
 
@@ -88,7 +88,7 @@ class softmax_matmul:
 
     def pull_multiplier(ops, g, values, p, mask):
         d = ops.times(ops.bilinear(lambda g, values: g @ values.mT, g, values), p)
-        if not ops.finite(d):
+        if not ops.known_finite(d):
             d = by_columns(ops, p, g, lambda c: values[..., None, :, c])
         return allowed(ops, d, mask)
 

@@ -96,9 +96,10 @@ def contract(ops, terms, operands, output):
 def pulled(ops, g, term, others, kept):
     """The einsum of a cotangent and other operands, exactly zero for a zero of the cotangent: where there is a NaN,
     the others are multiplied to it one by one."""
-    d = contract(ops, [term, *[t for t, _ in others]], [g, *[x for _, x in others]], kept)
-    if not others or ops.finite(d):
-        return d
+    if not others or ops.quick:
+        d = contract(ops, [term, *[t for t, _ in others]], [g, *[x for _, x in others]], kept)
+        if not others or ops.finite(d):
+            return d
     for i, (its, x) in enumerate(others):
         later = set(kept).union(*[t for t, _ in others[i + 1 :]])
         mine, term = term, "".join(dict.fromkeys(k for k in [*term, *its] if k in later))

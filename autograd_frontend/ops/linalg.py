@@ -60,7 +60,7 @@ class matmul:
         return core(a, b, 2, 2, (a.shape[-2], b.shape[-1]))
 
     def pull_a(ops, g, b):  # a is a vector where g has one axis less than b
-        if b.ndim == 2 and getattr(g, "ndim", 0) == 2 and ops.finite(d := g @ b.T):  # by far the most common
+        if ops.quick and b.ndim == 2 and getattr(g, "ndim", 0) == 2 and ops.finite(d := g @ b.T):  # most often
             return d
         if b.ndim == 1:
             return ops.times(g[..., None], b) if getattr(g, "ndim", 0) else multiple(ops, g, b)
@@ -69,7 +69,7 @@ class matmul:
         return ops.bilinear(lambda g, b: g @ b.mT, g, b)
 
     def pull_b(ops, g, a):
-        if a.ndim == 2 and getattr(g, "ndim", 0) == 2 and ops.finite(d := a.T @ g):
+        if ops.quick and a.ndim == 2 and getattr(g, "ndim", 0) == 2 and ops.finite(d := a.T @ g):
             return d
         if a.ndim == 1:
             return ops.times(g[..., None, :], a[:, None]) if getattr(g, "ndim", 0) else multiple(ops, g, a)

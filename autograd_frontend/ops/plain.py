@@ -85,6 +85,16 @@ class Plain:
             y.append(a[k] * y[k - 1] + b[k])
         return np.array(y)
 
+    @staticmethod
+    def scan(a: Any, rows: Any, h: Any, exact: bool = False) -> Any:
+        """`h[t] = a[t]*h[t-1] + rows[t]` for all `t`, where `h` comes before the first. `exact`: what is zero stays so
+        beside an infinite factor."""
+        out = np.zeros(rows.shape, np.result_type(a.dtype, rows.dtype, h.dtype))
+        for t in range(len(rows)):
+            h = (PLAIN.times(h, a[t]) if exact else h * a[t]) + rows[t]
+            out[t] = h
+        return out
+
     eigh, det, tril, triu, diagonal, rot90, pad, all, any = (
         np.linalg.eigh, np.linalg.det, np.tril, np.triu, np.diagonal, np.rot90, np.pad, np.all, np.any,
     )  # fmt: skip
@@ -126,7 +136,8 @@ class Plain:
         count, balance = f(abs(np.sign(g)), far.astype(d.dtype)), f(np.sign(g), np.where(far, signs, 0))
         return d + np.where(count == 0, 0, np.where(abs(balance) == abs(count), balance * np.inf, np.nan))
 
-    finite = staticmethod(finite)
+    finite = known_finite = staticmethod(finite)  # a device does not look for the first
+    quick = True  # to try the short way first, and look at what it gives
 
     @staticmethod
     def possible(x: Any) -> Any:
@@ -183,7 +194,7 @@ class Plain:
     def polygamma(n: Any, x: Any) -> Any:
         from scipy.special import polygamma
 
-        return polygamma(n, x)[()]
+        return polygamma(n, x)
 
     @staticmethod
     def jv(v: Any, x: Any) -> Any:

@@ -6,27 +6,17 @@ numbers otherwise.
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 
 from .block import Like, operation
 from .interface import ranked, shaped
 
 
-def scan(ops, a, rows, h, times=operator.mul):
-    """`h[t] = a[t]*h[t-1] + rows[t]` for all t, where `h` comes before the first."""
-    out = ops.zeros(rows.shape, np.result_type(a.dtype, rows.dtype, h.dtype))
-    for t in range(len(rows)):
-        h = times(h, a[t]) + rows[t]
-        out[t] = h
-    return out
-
-
 def exact(ops, a, rows, h):
-    """The same for derivatives: what is zero stays so also beside an infinite factor."""
-    y = scan(ops, a, rows, h)
-    return scan(ops, a, rows, h, ops.times) if ops.possible(ops.isnan(y)) else y
+    """The states of a recurrence, for derivatives: what is zero stays so also beside an infinite factor."""
+    if ops.quick and not ops.possible(ops.isnan(y := ops.scan(a, rows, h))):
+        return y
+    return ops.scan(a, rows, h, True)
 
 
 def adjoint(ops, g, a):
@@ -95,7 +85,7 @@ class selective_scan_diag:
 
     def value(ops, a, b, x, initial):
         checked("selective_scan_diag", a, b, x, initial, False)
-        return scan(ops, ops.broadcast_to(a, x.shape), b * x, initial)
+        return ops.scan(ops.broadcast_to(a, x.shape), b * x, initial)
 
     shape = shape_of_states
 
@@ -121,7 +111,7 @@ class selective_scan_diag_var:
 
     def value(ops, a, b, x, initial):
         checked("selective_scan_diag_var", a, b, x, initial, True)
-        return scan(ops, a, b * x, initial)
+        return ops.scan(a, b * x, initial)
 
     shape = shape_of_states
 

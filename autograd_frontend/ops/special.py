@@ -156,6 +156,8 @@ class bessel:
 class j0:
     """The Bessel function of order 0. Pullback `-(g*j1(x))`."""
 
+    cuda = "j0(x)"
+
     def pull_x(ops, g, x):
         return -(g * ops.jv(1, x))
 
@@ -165,6 +167,8 @@ class j0:
 @elementwise("scipy.special.j1")
 class j1:
     """The Bessel function of order 1. Pullback `g*(j0(x) - jv(2, x))/2`."""
+
+    cuda = "j1(x)"
 
     def pull_x(ops, g, x):
         return g * ((ops.jv(0, x) - ops.jv(2, x)) / 2)
