@@ -257,7 +257,7 @@ def guard(f: Any) -> Any:
                     raise no_rule(f)
                 if type(x) in ARRAYS:
                     protect(x)
-        memory = owner.base if type(owner) is np.flatiter else owner
+        memory: Any = owner.base if type(owner) is np.flatiter else owner
         if type(memory) in ARRAYS:
             if depends(memory):
                 raise no_rule(f)

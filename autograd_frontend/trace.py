@@ -123,9 +123,11 @@ class RemoteResult(Result):
     """The same on another device: its value comes to the host when it is asked for."""
 
     __slots__ = ("_there", "_to_host")
+    _there: Any
+    _to_host: bool
 
     @property
-    def value(self) -> Any:  # type: ignore[override]
+    def value(self) -> Any:
         found = self._there
         self._there = found = host_value(found, self._to_host)
         return found

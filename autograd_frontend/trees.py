@@ -149,7 +149,8 @@ def outside(v: Any, t: Tape, depth: int = 6) -> Any:
         if v.t.graph is not None and v.t.live:
             raise v.t.graph.left()
         if remote(a):
-            return v.t.returned(a)
+            there: Any = v.t
+            return there.returned(a)
         if type(a) in ARRAYS and not v.e:  # type: ignore[attr-defined]
             t.catch_up()
             return a.copy(order="K") if id(owner_of(a)) in t.saves else a
@@ -201,9 +202,9 @@ def enter(x: Any, t: Tape) -> tuple[Any, Any]:
     elif t.device is not None:
         from .remote import enter as enter_remote
 
-        found = enter_remote(x, t)
-        if found is not None:
-            return found
+        there: tuple[Any, Any] | None = enter_remote(x, t)
+        if there is not None:
+            return there
     elif t.dual and type(x) in (float, float64):
         number = tensor(x, node("input", [], 0), t)
         t.quiet = True

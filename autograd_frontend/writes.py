@@ -63,7 +63,7 @@ def writing(f: Callable[..., Any], recorded: Callable[..., None]) -> Callable[..
     def call(*args: Any, **kwargs: Any) -> Any:
         if BUILDING and (builder := builder_of((args, kwargs))) is not None:
             return builder.writing(f, args, kwargs)
-        x = args[0] if args else kwargs.get(first)
+        x: Any = args[0] if args else kwargs.get(first)
         if not isinstance(value(x), ndarray):  # which raises, or does nothing
             g = getattr(np.generic, f.__name__) if method and isinstance(value(x), np.generic) else f
             return g(*map(value, args), **{k: value(v) for k, v in kwargs.items()})

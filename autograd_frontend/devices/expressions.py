@@ -45,7 +45,7 @@ class Expr:
         self.kind, self.name, self.args, self.dtype, self.shape = kind, name, args, np.dtype(dtype), shape
         self.leaf: Any = None
         self.value: Any = None
-        self.size = 1 + sum(e.size for e in args)  # how many nodes there are below it, shared ones counted again
+        self.size: int = 1 + sum(e.size for e in args)  # how many nodes there are below it, shared ones counted again
         self._holder: Any = None
 
     @property
