@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import ARRAYS, REMOTE, STRIDED
+from .arrays import ARRAYS, REMOTE, STRIDED, on_host
 from .errors import RecordError
 from .memory import read, remember_spread, shares, view_of
 from .ops.block import OPERATIONS, Operation
@@ -86,8 +86,8 @@ def on_device(
     op: Operation, call: Any, args: Any, kwargs: Any, first: Any, operands: Any, attributes: Any, t: Any
 ) -> Any:
     """The same on another device; what NumPy does not hand over to its arrays is handed over here."""
-    if op.views and type(operands[0]) is Tensor and t.device.counterpart(call) is call:
-        return viewed(op, call, args, kwargs, first, operands, attributes, t)
+    if op.views and type(operands[0]) is Tensor:
+        return viewed(op, t.device.counterpart(call), args, kwargs, first, operands, attributes, t)
     v = computed(getattr(call, "compute", call), [value(x) for x in args], {k: value(x) for k, x in kwargs.items()})
     return finished(op, v, operands, attributes, t, (call, args, kwargs))
 
@@ -142,7 +142,10 @@ def data_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any
             for x in settings[name] if isinstance(settings[name], (list, tuple)) else ():
                 if type(x) in ARRAYS:
                     before_plain_write(x)
-        v = call(**dict(zip(names, map(current, given), strict=True)), **settings)
+        now = [current(x) for x in given]
+        if op.writes:  # into storage of the host's
+            now = [on_host(x) for x in now]
+        v = call(**dict(zip(names, now, strict=True)), **settings)
         return v.copy() if type(v) in ARRAYS and depends(v) else v  # in recorded memory it would be recorded
 
     handle.__name__ = op.name

@@ -19,7 +19,7 @@ from .running import Recording, calm, resume, run
 from .seeds import checked
 from .tape import Node, Pair, Ref, Scalar, Tape, add_to, pass_on
 from .trace import check_source
-from .transforms import Chosen, Wrt, aux_of, grad, plain
+from .transforms import Chosen, Wrt, aux_of, grad, only_on_cpu, plain
 from .trees import Box, is_record, like, rebuilt
 
 ndarray = np.ndarray
@@ -32,6 +32,7 @@ def jvp(f: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
     move (or is plain data). The tangent has the structure of the value: zero for constants, None in place of plain
     data. Raises ValueError or TypeError where they do not fit, RecordError for what cannot be recorded faithfully.
     """
+    only_on_cpu("jvp", f)
     args, tangents = sequence("args", args), sequence("tangents", tangents)
     if len(args) != len(tangents):
         counts = f"{len(args)} arguments and {len(tangents)} tangents"
@@ -249,6 +250,7 @@ def jacfwd(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callab
     that of the argument. TypeError for arguments that are not differentiable. With `has_aux`, `f` returns
     `(value, aux)`, and `(Jacobian, aux)` is what comes out.
     """
+    only_on_cpu("jacfwd", f)
     chosen = Chosen(f, wrt)
 
     def differentiated(*args: Any, **kwargs: Any) -> Any:
@@ -312,6 +314,7 @@ def put(n: Any, t: Any) -> None:
 def jacrev(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The Jacobian of `f` as a function, in reverse mode: one recording, then one sweep for each entry of the value.
     Otherwise as `jacfwd`; it costs less where the value has fewer entries than the arguments."""
+    only_on_cpu("jacrev", f)
     chosen = Chosen(f, wrt)
 
     def differentiated(*args: Any, **kwargs: Any) -> Any:
@@ -370,6 +373,7 @@ def hessian(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Calla
     For an array of shape s it has shape `s + s`; for a tuple `wrt` it is a tuple of tuples of blocks. With `has_aux`,
     `f` returns `(value, aux)`, and `(Hessian, aux)` is what comes out.
     """
+    only_on_cpu("hessian", f)
     return functools.wraps(plain(f))(jacfwd(grad(f, wrt, has_aux), wrt, has_aux))
 
 
@@ -377,6 +381,7 @@ def hvp(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
     """`hvp(f)(x, v, *args)`: the derivative of the gradient of the scalar-valued `f(x, *args)` with respect to `x`,
     along `v`, forward over reverse. It fits `scipy.optimize.minimize(hessp=)`. With `wrt`, gradient and `v` are those
     of that argument (for a tuple, tuples); `v` stays the second argument of the call."""
+    only_on_cpu("hvp", f)
     chosen, gradient = Chosen(f, wrt), grad(f, wrt)
 
     @functools.wraps(chosen.fn)

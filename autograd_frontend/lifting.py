@@ -21,6 +21,8 @@ from .lifted_calls import Calls
 from .memory import shares
 from .ops.lanes import picked
 from .recording import depends, mine, refuse, refuse_value, settle, short, site, value
+from .remote_lifting import device_of
+from .remote_lifting import evaluate as compiled
 from .tape import Ref
 
 ndarray = np.ndarray
@@ -30,6 +32,9 @@ SMALL = 8  # entries, which are faster one by one
 def evaluate(fn: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """The array of the values of `fn` for the entries of the arrays among its arguments, which broadcast."""
     refuse_value((args, kwargs), "elementwise", "Write np.where(condition, x, y).")
+    session = device_of((*args, *kwargs.values()))
+    if session is not None:
+        return compiled(session, fn, args, kwargs)
     given = [settle(x) if type(x) is ndarray else x for x in (*args, *kwargs.values())]
     names = list(kwargs)
     at = [i for i, x in enumerate(given) if type(value(x)) is ndarray]

@@ -152,7 +152,7 @@ def overlaps(x: ndarray) -> bool:
     b = getattr(x, "base", None)
     while type(b) is ndarray:
         b = b.base
-    return type(b) is STRIDED and overlapping(x)
+    return (type(b) is STRIDED or type(x) in REMOTE) and overlapping(x)
 
 
 def spread(x: ndarray, n: Node, owner: ndarray, t: Tape) -> Tensor:

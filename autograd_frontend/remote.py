@@ -213,7 +213,7 @@ def tape_for(device: str, args: Any, kwargs: Any) -> Tape:
         if isinstance(x, INEXACT) or (isinstance(x, ndarray) and x.dtype.char in "gG"):
             kind = str(x.dtype) if isinstance(x, (ndarray, np.generic)) else type(x).__name__
             text = f"a {kind} among the arguments cannot be held exactly on {device}: this call runs on the CPU"
-            warnings.warn(text, RuntimeWarning, stacklevel=5)
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
             return Tape()
     return RemoteTape(here)
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .errors import an
+from .errors import DeviceUnavailable, an
 from .leftovers import leaves_nothing
 from .recording import ACTIVE, is_complex
+from .remote import host_value, tape_for
 from .running import calm, not_differentiable, resume, run, run_floats
 from .tape import Ref, Scalar
 from .trace import Recorded, by_name, check_source
@@ -25,18 +26,25 @@ def plain(f: Callable[..., Any]) -> Callable[..., Any]:
     return f.__wrapped__ if isinstance(f, Recorded) else f
 
 
+def only_on_cpu(what: str, f: Callable[..., Any]) -> None:
+    """Refuse a function bound to another device: it would run on the CPU without a word."""
+    if isinstance(f, Recorded) and f._device != "cpu":
+        raise DeviceUnavailable(f'{what} does not run on {f._device}: write {what} of f.on("cpu"), or grad, vjp')
+
+
 SMALL = 300  # nodes
 
 
 class Chosen:
     """The arguments that `wrt` names, found again at each call."""
 
-    __slots__ = ("fn", "wrt", "names", "fixed", "cached", "checked", "large", "floats", "several")
+    __slots__ = ("fn", "device", "wrt", "names", "fixed", "cached", "checked", "large", "floats", "several")
 
     def __init__(self, f: Callable[..., Any], wrt: Wrt) -> None:
         if not callable(f):
             raise TypeError(f"grad takes a function, not {type(f).__name__}")
         self.fn = plain(f)
+        self.device = f._device if isinstance(f, Recorded) else "cpu"
         self.several = isinstance(wrt, (tuple, list))
         given = tuple(wrt) if isinstance(wrt, (tuple, list)) else (wrt,)
         self.wrt = tuple([int(w) if isinstance(w, np.integer) else w for w in given])
@@ -114,7 +122,7 @@ class Chosen:
         """Run and record; the parts of the recording are the chosen arguments, in their order. For floats alone it may
         also be what `run_floats` gives, the value and the gradients."""
         fn = self.fn
-        if self.floats and not kwargs and not ACTIVE:
+        if self.floats and not kwargs and not ACTIVE and self.device == "cpu":
             done = run_floats(fn, args, self.places(args, kwargs)[0])
             if done is not None:
                 return done
@@ -124,7 +132,7 @@ class Chosen:
             self.checked = True
         places: Any
         places, ordered = self.places(args, kwargs)
-        recording = run(fn, None, args, kwargs, places)
+        recording = run(fn, None, args, kwargs, places, tape_for(self.device, args, kwargs))
         self.large = len(recording.tape) > SMALL
         self.floats = not recording.tape.quiet and not kwargs and ordered and leaves_nothing(fn)
         recording.tape.finish()
@@ -186,6 +194,8 @@ def value_and_grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -
             gradients = recording.gradients(None, False)
         finally:
             resume()
+        if recording.tape.device is not None:
+            value = host_value(value, recording.tape.to_host)
         return value, (tuple(gradients) if chosen.several else gradients[0])
 
     return differentiated

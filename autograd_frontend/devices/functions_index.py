@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import kernels_index
-from .functions_key import Key, source, target
+from .expressions import call
+from .functions_key import Key, check_on_host, source, target
 from .kernels_index import Picked
 from .spots import Spot
 from .table import METHODS, unsupported
@@ -17,11 +18,55 @@ from .views import broadcast_to
 Array = Any  # one of a device: NumPy's stubs know only their own
 
 
+FEW = 8  # indices of the host's up to which a kernel is given the views they pick: nothing is copied to the device
+
+
+def few(k: Key) -> list[int] | None:
+    """The entries of the only index array of a key, if it is short and the host's; None otherwise."""
+    index = k.given[0]
+    if len(k.given) > 1 or hasattr(index, "layout") or index.ndim != 1 or not 0 < index.size <= FEW:
+        return None
+    n = k.view.shape[k.picked[0]]
+    check_on_host(index, k.named[0], n)
+    return [i % n for i in index.tolist()]
+
+
+def along(x: Array, axis: int, i: int) -> Array:
+    return x[(*(slice(None),) * axis, i, ...)]
+
+
+def gather_few(k: Key, indices: list[int]) -> Array:
+    session, front = k.view.session, max(k.front, 0)
+    parts = [along(k.view, k.picked[0], i) for i in indices]
+    rest = parts[0].shape
+    out: Array = session.empty((*rest[:front], len(indices), *rest[front:]), k.view.dtype)
+    session.fill([(session.spot(along(out, front, j)), part.operand()) for j, part in enumerate(parts)])
+    return out
+
+
+def store_few(k: Key, indices: list[int], v: Array, ufunc: str = "") -> None:
+    """Write `v` there, or what a ufunc gives with it. The last of several values for one entry stays."""
+    view, front = k.view, max(k.front, 0)
+    session, rest = view.session, along(view, k.picked[0], 0).shape
+    with session.lock:
+        v = shaped_like((*rest[:front], len(indices), *rest[front:]), view, v)
+        if session.memory_of(v) is target(view).buffer:
+            v = v.copy()
+        parts = []
+        for i, j in {i: j for j, i in enumerate(indices)}.items():
+            part, new = along(view, k.picked[0], i), along(v, front, j).operand()
+            parts.append((session.spot(part), call(ufunc, (part.operand(), new), view.dtype) if ufunc else new))
+        session.fill(parts)
+
+
 def gather(x: Array, key: Any, checked: bool = True) -> Any:
     """`x[key]` of a key with arrays: a copy."""
     k = Key(x, key)
     if not k.given:
         return k.view
+    indices = few(k)
+    if indices is not None:
+        return gather_few(k, indices)
     p, flag = k.resolved(checked)
     out = picked(x.session, p, flag, x.dtype)
     k.check(flag)
@@ -50,18 +95,18 @@ def ordered(session: Any, at: Spot) -> Spot:
     return order
 
 
-def shaped_like(p: Picked, x: Array, v: Any) -> Array:
+def shaped_like(shape: tuple[int, ...], x: Array, v: Any) -> Array:
     """What is written, in the shape of the entries it is written to."""
     v = x.session.array(v) if not hasattr(v, "layout") else v
     v = v.astype(x.dtype, copy=False)
-    while v.ndim > len(p.result) and v.shape[0] == 1:
+    while v.ndim > len(shape) and v.shape[0] == 1:
         v = v.reshape(v.shape[1:])
     try:
-        return v if v.shape == p.result else broadcast_to(v, p.result)
+        return v if v.shape == shape else broadcast_to(v, shape)
     except ValueError:
         raise ValueError(
             f"shape mismatch: value array of shape {v.shape} could not be broadcast to indexing result of shape"
-            f" {p.result}"
+            f" {shape}"
         ) from None
 
 
@@ -71,8 +116,12 @@ def put(x: Array, key: Any, v: Any) -> None:
     if not k.given:
         k.view[...] = v
         return
+    indices = few(k)
+    if indices is not None:
+        store_few(k, indices, v)
+        return
     p, flag = k.resolved()
-    v = shaped_like(p, x, v)
+    v = shaped_like(p.result, x, v)
     if not v.size:
         return
     once = k.unique(p)
@@ -106,8 +155,12 @@ def combine_at(ufunc: str, x: Array, key: Any, v: Any, checked: bool = True) -> 
     if not k.given:  # no entry twice
         getattr(np, ufunc)(k.view, v, out=k.view)
         return
+    indices = few(k) if ufunc == "add" and x.dtype.kind in "fiu" else None
+    if indices is not None and len(set(indices)) == len(indices):
+        store_few(k, indices, v, ufunc)
+        return
     p, flag = k.resolved(checked)
-    v = shaped_like(p, x, v)
+    v = shaped_like(p.result, x, v)
     if v.size:
         combine(ufunc, x.session, p, k.view, v, flag, k)
 

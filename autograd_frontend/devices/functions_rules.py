@@ -40,6 +40,7 @@ class Device:
     """What needs another way than NumPy's function of that name."""
 
     quick = False  # whether a way that has to be checked afterwards is worth trying first
+    indexed = False  # an index costs kernels of its own, a selection none
     once: Any = staticmethod(lambda x: x)
 
     @staticmethod

@@ -112,7 +112,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any = -1) -> None:
         arr, axis = arr.reshape(-1), 0
     axis = normalize_axis_index(axis, arr.ndim)
     p, index, flag = along(arr, indices, axis)
-    v = shaped_like(p, arr, values)
+    v = shaped_like(p.result, arr, values)
     if v.size:
         write(arr.session, p, arr, v, flag, None, False)
         check_along(arr, index, axis, flag)

@@ -17,7 +17,7 @@ def data(operation, name, x):
     if isinstance(x, (Fraction, Decimal)):
         return x
     try:
-        a = np.array(x)
+        a = np.copy(x)  # on the device where it is
     except ValueError:
         raise ValueError(f"{operation}: {name} has lists of different lengths, expected an array") from None
     if a.dtype.kind not in "fiub":
@@ -72,7 +72,7 @@ class detach:
     reads = ("x",)
 
     def value(ops, x):
-        return np.array(x) if hasattr(x, "dtype") else x
+        return np.copy(x) if hasattr(x, "dtype") else x
 
 
 @operation()

@@ -138,6 +138,7 @@ class Plain:
 
     finite = known_finite = staticmethod(finite)  # a device does not look for the first
     quick = True  # to try the short way first, and look at what it gives
+    indexed = True  # one entry of every row is written by its index, not by a selection among all
 
     @staticmethod
     def possible(x: Any) -> Any:

@@ -49,6 +49,8 @@ def logs(ops, x):
 
 
 def logs_rows(ops, x):
+    if not ops.indexed:
+        return logs_selected(ops, x)
     largest = ops.argmax(x, axis=-1, keepdims=True)
     at = place(ops, largest)
     y = x - ops.reshape(x[at], largest.shape)
@@ -57,6 +59,27 @@ def logs_rows(ops, x):
     rest = ops.row_sums(e)
     y -= ops.log1p(rest)
     return y, e, rest, largest
+
+
+def logs_selected(ops, x):
+    """The same where entries are selected, not indexed: all whose weight is that of the largest are left out, and all
+    but one of them come back into the sum. In place of an index stands which they are."""
+    y = x - ops.largest(x, axis=-1, keepdims=True)
+    e = ops.exp(y)
+    top = e == 1
+    e = ops.where(top, 0, e)
+    rest = ops.row_sums(e) + (ops.row_sums(ops.astype(top, e.dtype)) - 1)
+    return y - ops.log1p(rest), e, rest, top
+
+
+def is_selected(largest):
+    return largest.dtype.kind == "b"
+
+
+def split(ops, g, largest):
+    """The sum of `g` over what is selected, and for every entry of that the sum over the others."""
+    top, others = ops.row_sums(ops.where(largest, g, 0)), ops.row_sums(ops.where(largest, 0, g))
+    return top, others, ops.where(top == g, 0, top - g)
 
 
 def place(ops, largest):
@@ -79,6 +102,8 @@ def logs_pull(ops, g, e, rest, largest):
 def logs_pull_rows(ops, g, e, rest, largest):
     """`g*(1 - p) - p*(sum of the other g)`, `p` being softmax. Only for the largest entry is `1 - p` below 1/2, where
     `rest/(1 + rest)` keeps all its digits; for the others `g - p*(sum of every g)` is just as accurate."""
+    if is_selected(largest):
+        return logs_pull_selected(ops, g, e, rest, largest)
     at = place(ops, largest)
     others, top = without(ops, g, at)
     total = 1 + rest
@@ -89,12 +114,26 @@ def logs_pull_rows(ops, g, e, rest, largest):
     return d if ops.finite(mean) else ops.where(ops.all(g == 0, axis=-1, keepdims=True), 0, d)
 
 
+def logs_pull_selected(ops, g, e, rest, largest):
+    """The same with what `logs_selected` gives."""
+    top, others, beside = split(ops, g, largest)
+    total = 1 + rest
+    p = ops.where(largest, 1, e) / total
+    d = ops.where(largest, g * (rest / total) - (others + beside) / total, g - p * (others + top))
+    return ops.where(ops.all(g == 0, axis=-1, keepdims=True), 0, d)
+
+
 def logs_push(ops, t, e, rest, largest):
     return ops.by_rows(logs_push_rows, t, e, rest, largest) if t.size else t
 
 
 def logs_push_rows(ops, t, e, rest, largest):
     """`t - sum(p*t)`, for the largest entry as in the pullback."""
+    if is_selected(largest):
+        top, _, beside = split(ops, t, largest)
+        others, total = ops.row_dots(e, t), 1 + rest
+        d = t * (rest / total) - (others + beside) / total
+        return ops.where(largest, d, t - (others + top) / total)
     at = place(ops, largest)
     top, total = ops.reshape(t[at], rest.shape), 1 + rest
     others = ops.row_dots(e, t)
