@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from . import operators, rewrite
-from .arrays import ARRAYS
+from .arrays import ARRAYS, REMOTE
 from .errors import RecordError
 from .general import any_operation, composition, computed, data_operation, unseen_by_numpy, write_out
 from .ops.block import COMPOSED, OPERATIONS, Operation, find
@@ -79,6 +79,8 @@ def resolve(f: Any) -> Any:
     if kind is types.MethodType:
         if isinstance(f.__self__, Ref):
             return f
+        if type(f.__self__) in REMOTE:
+            return builtin(f)
         h = of(f.__func__)
         return f if h is f.__func__ else types.MethodType(h, f.__self__)
     if kind is types.BuiltinFunctionType:

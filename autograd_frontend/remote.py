@@ -143,7 +143,7 @@ class RemoteLeaf:
         x, n = self.given, self.ref.n
         here = self.ref.t.device
         if isinstance(x, (float, np.floating)):
-            return type(x)(0.0 if n.g is None else n.g)
+            return type(x)(0.0 if n.g is None else float(n.g))
         g = here.zeros(x.shape, x.dtype) if n.g is None else n.g
         if not remote(g):
             g = here.array(np.broadcast_to(g, x.shape))

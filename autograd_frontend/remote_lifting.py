@@ -20,6 +20,7 @@ from .devices.lifting_kernel import kernel
 from .devices.lifting_types import Thing, Type, Untranslatable, Value
 from .errors import RecordError
 from .recording import depends, handle, refuse, settle, site, value
+from .rewrite import is_program
 from .tape import Ref, Scalar
 
 NEVER = np.uint64(2**64 - 1)
@@ -85,7 +86,7 @@ def look(x: Any) -> tuple[Any, bool]:
 
 
 def tree(fn: Any) -> Any:
-    return source.find(fn).node
+    return source.written(fn.__code__) if is_program(fn.__code__) else source.find(fn).node
 
 
 class Call:
@@ -158,9 +159,8 @@ class Call:
             return outputs[0]
         t = tapes[0]
         if len(tapes) > 1 or t.deep or t.dual:
-            raise refuse(
-                "elementwise on a GPU has first derivatives only", "Take derivatives of it on the CPU: record(f).on(\"cpu\")."
-            )
+            reason = "elementwise on a GPU has first derivatives only"
+            raise refuse(reason, 'Take derivatives of derivatives on the CPU: record(f).on("cpu").')
         edges = []
         for k, partial in zip(active, outputs[1:], strict=True):
             if k in found:
@@ -185,8 +185,8 @@ class Call:
         with np.errstate(all="ignore"):
             self.fn(*self.bound.args, **self.bound.kwargs)
         raise refuse(
-            f"elementwise: entry {list(map(int, at))} needs a number that a GPU does not have, such as an integer beyond 64"
-            " bits or a complex power",
+            f"elementwise: entry {list(map(int, at))} needs a number that a GPU does not have, such as an integer"
+            " beyond 64 bits or a complex power",
             "Call it on the CPU, or keep the numbers smaller.",
         )
 

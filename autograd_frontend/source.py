@@ -62,6 +62,15 @@ def find(fn: types.FunctionType) -> Source:
     )
 
 
+def written(code: types.CodeType) -> Function:
+    """The def or lambda behind code that was compiled for a program, which has the positions of its file."""
+    lines = linecache.getlines(code.co_filename)
+    found = _lambda(code, lines) if code.co_name == "<lambda>" else _def(code, lines)
+    if not found:
+        raise RecordError(f"the source of {code.co_name} cannot be found", place(code, code.co_firstlineno))
+    return found[0].node
+
+
 def place(code: types.CodeType, line: int, name: str = "") -> Place:
     """A line of a function, with its text."""
     return Place(code.co_filename, line, code.co_name, linecache.getline(code.co_filename, line), name)

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from autograd_frontend import DeviceUnavailable, RecordError, hessian, hvp, jacfwd, jacrev, jvp, ops, record
-from tests.cuda.fixtures import SESSIONS
 from tests.cuda.host import installed
+from tests.cuda.sessions import SESSIONS
 from tests.test_golden import CASES, ERRORS, arguments, read
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # values warn as NumPy does

@@ -97,7 +97,10 @@ def ordered(session: Any, at: Spot) -> Spot:
 
 def shaped_like(shape: tuple[int, ...], x: Array, v: Any) -> Array:
     """What is written, in the shape of the entries it is written to."""
-    v = x.session.array(v) if not hasattr(v, "layout") else v
+    if not hasattr(v, "layout"):
+        v = np.asarray(v)
+        number = v.ndim == 0 and v.dtype.kind in "biuf"
+        v = x.session.full((), v, x.dtype) if number else x.session.array(v)
     v = v.astype(x.dtype, copy=False)
     while v.ndim > len(shape) and v.shape[0] == 1:
         v = v.reshape(v.shape[1:])

@@ -1,7 +1,7 @@
 """Functions of numbers as kernels: one thread calls the function for one entry, with its derivatives.
 
-Nothing here knows how source is found or what is recorded: `find(fn)` gives the syntax tree of a function, `look(x)` the
-plain value of something with whether it is recorded. What a function takes from outside is read again at each call.
+Nothing here knows how source is found or what is recorded: `find(fn)` gives the syntax tree of a function, `look(x)`
+the plain value of something with whether it is recorded. What a function takes from outside is read at each call.
 """
 
 from __future__ import annotations
@@ -16,11 +16,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .cuda_text import indented
 from .cuda_types import register
 from .lifting_calls import name_of
 from .lifting_code import Body
 from .lifting_numbers import HELPERS
-from .lifting_types import INT, PYTHON, Items, Missing, Thing, Type, Untranslatable, Value, joined, literal, whole
+from .lifting_types import (
+    PYTHON,
+    WEAK,
+    Items,
+    Missing,
+    Thing,
+    Type,
+    Untranslatable,
+    Value,
+    joined,
+    literal,
+    valued,
+    whole,
+)
 
 EMPTY = inspect.Parameter.empty
 MOST = 1000  # translations that are kept
@@ -141,6 +155,16 @@ class Unit:
         self.wanted[path] = description(self.look, found)
         return Thing(found, path)
 
+    def attribute(self, x: Thing, found: Any, name: str) -> Thing:
+        if x.path is None:
+            return Thing(found)
+        path = (*x.path, ("attribute", name))
+        self.wanted[path] = description(self.look, found)
+        return Thing(found, path)
+
+    def is_number(self, x: Any) -> bool:
+        return number_type(self.look(x)[0]) is not None
+
     def captured_number(self, x: Thing) -> Value:
         found = self.captured.get(x.path)
         if isinstance(found, Value) and x.path is not None:
@@ -177,7 +201,7 @@ class Unit:
             field = self.fresh("t")
             self.inputs.append(Input(field, kind, x.path, True))
             self.captured[key] = Table(kind, Value(PYTHON[int], f"k.{field}_n"), f"k.{field}")
-            self.wanted[x.path] = ("table", kind)
+            self.wanted[x.path] = description(self.look, x.thing)
         found: Table = self.captured[key]
         return found
 
@@ -191,7 +215,7 @@ class Unit:
             raise Untranslatable(f"{name_of(f.thing)}: {error}", "Call it with the arguments it takes.") from None
         given = self.parameters(f, bound)
         instance = self.instance(f, given)
-        results = [v for v in leaves(instance.result)]
+        results = leaves(instance.result)
         names = [[self.fresh("r") for _ in range(1 + len(kind.active))] for kind in results]
         for kind, row in zip(results, names, strict=True):
             for name in row:
@@ -200,8 +224,7 @@ class Unit:
         writer.emit(f"{instance.name}({', '.join(['k', *texts, *[n for row in names for n in row], 'bad'])});")
         if instance.raises:
             writer.emit("if (bad) return;")
-        values = [Value(t, row[0], dict(zip(sorted(t.active), row[1:], strict=True)))
-                  for t, row in zip(results, names, strict=True)]  # fmt: skip
+        values = [valued(t, row) for t, row in zip(results, names, strict=True)]
         return rebuilt(instance.result, iter(values))
 
     def parameters(self, f: Thing, bound: dict[str, Any]) -> dict[str, Any]:
@@ -213,7 +236,7 @@ class Unit:
             given[name] = bound.get(name, EMPTY)
             if given[name] is EMPTY:
                 given[name] = Thing(p.default, None if f.path is None else (*f.path, ("default", name)))
-                if number_type(self.look(p.default)[0]) is not None:
+                if self.is_number(p.default):
                     given[name] = self.captured_number(given[name])
         return given
 
@@ -238,11 +261,14 @@ class Unit:
         body = Body(self, f, self.find(f.thing), env)
         result = reduce(joined, [x for x, _ in body.returns]) if body.returns else Missing("is never given")
         if isinstance(result, Missing):
-            raise blamed(Untranslatable(f"what {f.thing.__name__} gives {result.reason}", "Give a number on every way."), f)
+            reason = f"what {f.thing.__name__} gives {result.reason}"
+            raise blamed(Untranslatable(reason, "Give a number on every way."), f)
         result = typed(result)
+        if len(self.calling) == 1 and isinstance(result, Type) and result.kind == "mixed":
+            result = Type("numpy", result.stored, result.active - {WEAK})
         outputs = []
         for n, kind in enumerate(leaves(result)):
-            names = [f"r{n}", *[f"r{n}_d{k}" for k in sorted(kind.active)]]
+            names = kind.names(f"r{n}")
             outputs += [f"{self.register(kind)}& {name}" for name in names]
             for x, slot in body.returns:
                 body.lines = slot
@@ -253,9 +279,9 @@ class Unit:
 
     def defined(self, f: Thing, body: Body, declared: list[str], result: Any, outside: bool) -> Instance:
         name = self.fresh("".join(c if c.isascii() and c.isalnum() else "_" for c in f.thing.__name__) + "_")
-        lines = "".join([f"{line}\n" for line in indented([*body.declared, *body.written])])
-        head = f"__device__ __forceinline__ void {name}({', '.join(['const Captured& k', *declared, 'bool& bad'])}) {{\n"
-        self.bodies.append(head + lines + "}\n")
+        lines = "".join([f"{line}\n" for line in indented(flat([*body.declared, *body.written]))])
+        parameters = ", ".join(["const Captured& k", *declared, "bool& bad"])
+        self.bodies.append(f"__device__ __forceinline__ void {name}({parameters}) {{\n{lines}}}\n")
         raises, self.raises = self.raises, self.raises or outside
         return Instance(name, result, raises)
 
@@ -265,7 +291,7 @@ class Unit:
         if not isinstance(x, Value):
             return x
         name = self.fresh("a")
-        value = Value(x.type, name, {k: f"{name}_d{k}" for k in sorted(x.type.active)})
+        value = valued(x.type, x.type.names(name))
         declared += [f"{self.register(x.type)} {t}" for t in value.texts()]
         return value
 
@@ -277,12 +303,6 @@ def no_path() -> Value:
 def blamed(error: Untranslatable, f: Thing) -> Untranslatable:
     error.fn = f.thing
     return error
-
-
-def indented(lines: Any) -> list[str]:
-    from .cuda_text import indented as by_braces
-
-    return by_braces(flat(lines))
 
 
 def flat(lines: Any) -> list[str]:
@@ -326,8 +346,10 @@ def description(look: Callable[[Any], Any], x: Any) -> Any:
     if isinstance(x, types.FunctionType):
         return "function", x.__code__
     if isinstance(x, (list, tuple, np.ndarray)) or hasattr(x, "layout"):
-        return "table", table_type(plain)
-    return ("text", x) if isinstance(x, (str, type(None))) else ("thing", x)
+        return "table", table_type(plain), len(x) > 0
+    if isinstance(x, (str, type(None), type, types.ModuleType, types.BuiltinFunctionType, np.ufunc)):
+        return "same", x
+    return "object", type(x)  # of which only attributes are used, each of which is wanted too
 
 
 TRANSLATIONS: dict[Any, list[Translation]] = {}
@@ -343,7 +365,7 @@ def translated(fn: Any, arguments: dict[str, Any], values: dict[str, Any], activ
         except (AttributeError, ValueError, KeyError):
             continue
     unit = Unit(find, look, active)
-    for name, x in values.items():
+    for x in values.values():
         if isinstance(x, Thing):
             unit.wanted[x.path] = description(look, x.thing)
     f = Thing(fn, ())
@@ -365,5 +387,3 @@ def translated(fn: Any, arguments: dict[str, Any], values: dict[str, Any], activ
     del TRANSLATIONS[key][8:]
     return t
 
-
-__all__ = ["INT", "Input", "Translation", "resolved", "translated"]

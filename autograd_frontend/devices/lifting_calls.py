@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import builtins
+import ast
+import inspect
 import math
 import types
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 
 from .cuda_functions import find
-from .expressions import call
+from .expressions import call, cast
 from .lifting_numbers import Numbers
 from .lifting_rules import chosen, operation, variable
 from .lifting_types import (
@@ -26,6 +28,7 @@ from .lifting_types import (
     Value,
     joined_types,
     literal,
+    valued,
 )
 
 UFUNCS: dict[Any, Any] = {  # functions of `math` that NumPy has under another name
@@ -37,13 +40,14 @@ TESTS = {math.isnan: np.isnan, math.isinf: np.isinf, math.isfinite: np.isfinite}
 TOTAL = {math.fabs, math.copysign, math.hypot, math.degrees, math.radians}  # they raise for nothing
 CASTS = (np.float16, np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32,
          np.uint64, np.bool_)  # fmt: skip
-CONSTANTS = {"math": math, "numpy": np}
 
 
 def name_of(f: Any) -> str:
     module = (getattr(f, "__module__", "") or "").replace("numpy", "np")
-    name = getattr(f, "__qualname__", getattr(f, "__name__", repr(f)))
-    return name if module in ("builtins", "") else f"np.{name}" if isinstance(f, np.ufunc) else f"{module}.{name}"
+    name: str = getattr(f, "__qualname__", getattr(f, "__name__", repr(f)))
+    if module in ("builtins", "") or type(f) is types.FunctionType:
+        return name
+    return f"np.{name}" if isinstance(f, np.ufunc) else f"{module}.{name}"
 
 
 class Calls(Numbers):
@@ -77,7 +81,7 @@ class Calls(Numbers):
                 self.emit(f"{name} = {text};")
         self.lines = outer
         self.lines += [f"if ({condition}) {{", left, "} else {", right, "}"]
-        return Value(kind, names[0], dict(zip(sorted(kind.active), names[1:], strict=True)))
+        return valued(kind, names)
 
     def call(self, f: Thing, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """The result of a call of something that is known."""
@@ -88,20 +92,27 @@ class Calls(Numbers):
             raise Untranslatable(f"{name_of(called)} is called with keywords", "Hand its arguments over by position.")
         if isinstance(called, np.ufunc) and called.nout == 1 and called.signature is None:
             return self.apply(called, [self.number(x) for x in args])
-        try:
-            special = SPECIAL.get(called)
-            if special is not None:
-                return special(self, called, *args)
-            if getattr(math, getattr(called, "__name__", ""), None) is called:
-                return self.mathematics(called, [self.number(x) for x in args])
-        except (TypeError, KeyError):
-            pass
-        if operation(called, len(args)) is not None:
-            return self.of_block(called, [self.number(x) for x in args])
+        found = self.known(called, args) if isinstance(called, Hashable) else None
+        if found is not None:
+            return found
         raise Untranslatable(
             f"{name_of(called)} cannot run for one entry on a GPU",
-            "Use arithmetic, math, NumPy's ufuncs of numbers, or Python functions made of these; or call it on the CPU.",
+            "Use arithmetic, math, ufuncs of NumPy's, or Python functions made of these; or call it on the CPU.",
         )
+
+    def known(self, f: Any, args: list[Any]) -> Any:
+        """The result of one of the functions of numbers; None of another one."""
+        special = SPECIAL.get(f)
+        if special is not None:
+            try:
+                inspect.signature(special).bind(self, f, *args)
+            except TypeError:
+                reason = f"{name_of(f)} with {len(args)} arguments cannot run on a GPU"
+                raise Untranslatable(reason, "Call it with numbers.") from None
+            return special(self, f, *args)
+        if getattr(math, getattr(f, "__name__", ""), None) is f:
+            return self.mathematics(f, [self.number(x) for x in args])
+        return self.of_block(f, [self.number(x) for x in args]) if operation(f, len(args)) is not None else None
 
     def of_block(self, f: Any, values: list[Value]) -> Value:
         """A public operation of this package with a text for the GPU."""
@@ -113,14 +124,14 @@ class Calls(Numbers):
         if op is None or find(op.key, (dtype,) * len(args), dtype) is None:
             raise Untranslatable(f"{name_of(f)} of {dtype} cannot run on a GPU", "Call it on the CPU.")
         kind = "python" if all(v.type.kind == "python" for v in values) else "numpy"
-        return self.derived(f, args, variables, call(op.key, tuple(variables), dtype), kind)  # type: ignore[arg-type]
+        return self.derived(f, args, variables, call(op.key, tuple(variables), dtype), kind)
 
     def mathematics(self, f: Any, values: list[Value]) -> Value:
         """A function of `math`: of floats, a float, and an error where the number is none."""
         if f is math.log and len(values) == 2:
             a, b = [self.mathematics(f, [v]) for v in values]
             return self.binary_divide(a, b)
-        floats = [self.cast(self.narrowed(v), FLOAT, "python") for v in values]
+        floats = [self.cast(self.widened(v), FLOAT, "python") for v in values]
         if f in TESTS:
             return self.apply(TESTS[f], floats, "python")
         op = operation(f, len(values))
@@ -151,15 +162,9 @@ class Calls(Numbers):
             if v.dtype == np.uint64:
                 self.check(f"{v.text} >> 63")
             return self.cast(v, INT, "python")
-        r = self.apply(ROUNDING[f], [self.cast(self.narrowed(v), FLOAT, "numpy")])
+        r = self.apply(ROUNDING[f], [self.cast(self.widened(v), FLOAT, "numpy")])
         self.check(f"!({r.text} >= -9223372036854775808.0 && {r.text} < 9223372036854775808.0)")
-        return Value(PYTHON[int], self.printed(checked_cast(r)))
-
-
-def checked_cast(v: Value) -> Any:
-    from .expressions import cast
-
-    return cast(variable(v.text, v.dtype), INT)
+        return Value(PYTHON[int], self.printed(cast(variable(r.text, r.dtype), INT)))
 
 
 def of_abs(self: Calls, f: Any, x: Any) -> Value:
@@ -167,13 +172,13 @@ def of_abs(self: Calls, f: Any, x: Any) -> Value:
     if v.static is not NOTHING:
         return self.constant(abs(v.static))
     v = self.as_int(v)
+    if v.type.kind == "mixed":
+        return self.either_way(lambda v: of_abs(self, f, v), v)
     return self.apply(np.absolute, [v], "python" if v.type.kind == "python" else "numpy", abs)
 
 
 def of_extreme(self: Calls, f: Any, *args: Any) -> Any:
     """Python's `max` and `min`: the first of the largest, by comparison."""
-    import ast
-
     items = args[0].items if len(args) == 1 and isinstance(args[0], Items) else list(args)
     best = self.number(items[0])
     for x in items[1:]:
@@ -187,11 +192,9 @@ def of_extreme(self: Calls, f: Any, *args: Any) -> Any:
 
 
 def of_float(self: Calls, f: Any, x: Any = 0.0) -> Value:
-    v = self.number(x)
+    v = self.widened(self.number(x))
     if v.static is not NOTHING:
         return self.constant(float(v.static))
-    if v.type.kind == "mixed":
-        return Value(Type("python", FLOAT, v.type.active), v.text, v.tangents)
     return self.cast(v, FLOAT, "python")
 
 
@@ -217,15 +220,11 @@ def of_len(self: Calls, f: Any, x: Any) -> Any:
 
 
 def of_divmod(self: Calls, f: Any, x: Any, y: Any) -> Items:
-    import ast
-
     a, b = self.number(x), self.number(y)
     return Items([self.binary(ast.FloorDiv, a, b), self.binary(ast.Mod, a, b)])
 
 
 def of_pow(self: Calls, f: Any, x: Any, y: Any) -> Value:
-    import ast
-
     return self.binary(ast.Pow, self.number(x), self.number(y))
 
 
@@ -242,11 +241,11 @@ def of_where(self: Calls, f: Any, condition: Any, x: Any, y: Any) -> Value:
 
 def of_clip(self: Calls, f: Any, x: Any, low: Any, high: Any) -> Value:
     """As the operation, whose ties between numbers count for none."""
-    v = self.number(x)
+    v = self.narrowed(self.number(x))
     bounds = [b for b in (low, high) if not (isinstance(b, Thing) and b.thing is None)]
     if any(self.number(b).type.active for b in bounds):
         raise Untranslatable("np.clip with a recorded bound", "Write np.minimum(np.maximum(x, low), high).")
-    r, inside = self.narrowed(v), f"{v.text} == {v.text}"
+    r, inside = v, f"{v.text} == {v.text}"
     for b, g, sign in ((low, np.maximum, ">"), (high, np.minimum, "<")):
         if not (isinstance(b, Thing) and b.thing is None):
             bound = self.number(b)
@@ -259,14 +258,25 @@ def of_clip(self: Calls, f: Any, x: Any, low: Any, high: Any) -> Value:
 
 
 def of_dtype(self: Calls, f: Any, x: Any) -> Value:
+    r = self.cast(self.widened(self.number(x)), np.dtype(f), "numpy")
+    return Value(r.type, r.text, r.tangents)
+
+
+def of_isinstance(self: Calls, f: Any, x: Any, kinds: Any) -> Value:
+    """Known before the kernel runs, but of a number that is Python's on one way and NumPy's on another."""
+    wanted = [k.thing if isinstance(k, Thing) else None for k in (kinds.items if isinstance(kinds, Items) else [kinds])]
+    if not all(isinstance(k, type) for k in wanted):
+        raise Untranslatable("isinstance of what is no type", "Name the types.")
     v = self.number(x)
-    wide = Value(v.type._replace(kind="numpy", dtype=v.type.stored), v.text, v.tangents, v.static)
-    return Value(*(lambda c: (c.type, c.text, c.tangents))(self.cast(wide, np.dtype(f), "numpy")))
+    if v.type.kind == "mixed":
+        raise Untranslatable("a number is Python's on one way and NumPy's on another", "Make it float(x) on both.")
+    own = v.dtype.type if v.type.kind == "numpy" else type(v.dtype.type(0).item())
+    return self.constant(any(issubclass(own, k) for k in wanted if k is not None))
 
 
 SPECIAL: dict[Any, Any] = {
+    isinstance: of_isinstance,
     abs: of_abs, max: of_extreme, min: of_extreme, float: of_float, int: of_int, bool: of_bool, round: of_round,
     len: of_len, divmod: of_divmod, pow: of_pow, math.floor: of_int, math.ceil: of_int, math.trunc: of_int,
     np.where: of_where, np.clip: of_clip, **dict.fromkeys(CASTS, of_dtype),
 }  # fmt: skip
-BUILTINS = vars(builtins)

@@ -11,7 +11,7 @@ from functools import reduce
 from typing import Any
 
 from .lifting_expressions import Expressions, local_names, stored
-from .lifting_types import INT, NOTHING, PYTHON, Items, Missing, Thing, Type, Untranslatable, Value, joined
+from .lifting_types import INT, NOTHING, PYTHON, Items, Missing, Thing, Type, Untranslatable, Value, joined, valued
 
 CPU = "Call it on the CPU, or write it with if, while, for over range, and numbers."
 REFUSED = {
@@ -63,7 +63,7 @@ class Body(Expressions):
         found = self.places.get((name, kind))
         if found is None:
             text = self.unit.fresh(f"{''.join(c if c.isascii() and c.isalnum() else '_' for c in name)}_")
-            found = Value(kind, text, {k: f"{text}_d{k}" for k in sorted(kind.active)})
+            found = valued(kind, kind.names(text))
             self.places[name, kind] = found
             self.declared += [f"{self.unit.register(kind)} {t} = 0;" for t in found.texts()]
         return found
@@ -103,7 +103,8 @@ class Body(Expressions):
             found = [env.get(name, UNSET) for env, _ in ends]
             same = all(x is found[0] for x in found)
             kind = found[0] if same else reduce(joined, found)
-            out[name] = found[0] if same else self.moved(name, kind, list(zip(found, [s for _, s in ends], strict=True)))
+            slots = [slot for _, slot in ends]
+            out[name] = found[0] if same else self.moved(name, kind, list(zip(found, slots, strict=True)))
         return out
 
     # Statements
@@ -157,7 +158,8 @@ class Body(Expressions):
             self.assign(target.id, x)
         elif isinstance(target, (ast.Tuple, ast.List)) and not any(isinstance(t, ast.Starred) for t in target.elts):
             if not isinstance(x, Items) or len(x.items) != len(target.elts):
-                raise Untranslatable(f"{ast.unparse(target)} is set to something else than as many values", "Write each.")
+                reason = f"{ast.unparse(target)} is set to something else than as many values"
+                raise Untranslatable(reason, "Set each by itself.")
             for t, e in zip(target.elts, self.snapshot(x).items, strict=True):
                 self.set(t, e)
         else:
@@ -250,12 +252,12 @@ class Body(Expressions):
         if isinstance(x, Items):
             return str(len(x.items)), lambda j: self.entry(x, j), bool(x.items)
         if isinstance(x, Thing) and type(x.thing).__name__ in ("tuple", "list", "ndarray"):
-            return self.unit.captured_table(x).length.text, lambda j: self.entry(x, j), False
+            return self.unit.captured_table(x).length.text, lambda j: self.entry(x, j), len(x.thing) > 0
         raise Untranslatable(f"a loop over {ast.unparse(node)} cannot run on a GPU", "Loop over range(n).")
 
     def loop(self, node: Any, write: Any, forever: Any, some: bool) -> None:
         """A loop. `write` begins its body, and gives its head and the variables with which it ends."""
-        names = [n for n in dict.fromkeys(sorted(stored([node])))]
+        names = sorted(stored([node]))
         entry, marked = self.env, len(self.returns)
         kinds = {n: entry.get(n, UNSET) for n in names}
         flag, outer = self.unit.fresh("w"), self.lines
@@ -279,11 +281,11 @@ class Body(Expressions):
                 break
             kinds = found
         for n in names:
+            ends = [(env.get(n, UNSET), slot) for env, slot in backs]
             if not isinstance(kinds[n], Missing):
-                self.moved(n, kinds[n], [(env[n], slot) for env, slot in backs])
-            elif some and backs:
-                kind = reduce(joined, [env.get(n, UNSET) for env, _ in backs])
-                leaving[n] = self.moved(n, kind, [(env.get(n, UNSET), slot) for env, slot in backs])
+                self.moved(n, kinds[n], ends)
+            if some and backs:  # what it was before is not left
+                leaving[n] = self.moved(n, reduce(joined, [x for x, _ in ends]), ends)
         self.lines += [f"{flag} = true;", before, head, lines, "}"]
         self.declared.append(f"bool {flag} = true;")
         self.after(node, None if forever() else leaving, loop)

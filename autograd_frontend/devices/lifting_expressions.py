@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import types
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,10 @@ from .lifting_types import (
     Items,
     Missing,
     Thing,
-    Type,
     Untranslatable,
     Value,
     joined_types,
+    valued,
     whole,
 )
 
@@ -82,7 +81,8 @@ class Expressions(Calls):
             return self.both(nodes[1:], wanted) if first is wanted else first
         name, outer = self.unit.fresh("v"), self.lines
         self.emit(f"bool {name} = {first};")
-        self.lines = inner = []
+        inner: list[Any] = []
+        self.lines = inner
         self.conditional += 1
         rest = self.both(nodes[1:], wanted)
         self.conditional -= 1
@@ -97,7 +97,7 @@ class Expressions(Calls):
 
     def of_Name(self, node: ast.Name) -> Any:
         if node.id not in self.locals:
-            return self.unit.named(self.path, self.fn, node.id)
+            return self.outside(self.unit.named(self.path, self.fn, node.id))
         x = self.env.get(node.id, Missing("may have no value here"))
         if isinstance(x, Missing):
             raise Untranslatable(f"{node.id} {x.reason}", f"Give {node.id} a number before, on every way.")
@@ -105,16 +105,20 @@ class Expressions(Calls):
 
     locals: frozenset[str]
 
+    def outside(self, x: Thing) -> Any:
+        """What is taken from outside: a number is one of the kernel's."""
+        return self.unit.captured_number(x) if self.unit.is_number(x.thing) else x
+
     def snapshot(self, x: Any) -> Any:
         """A value that stays when variables change."""
         if isinstance(x, Value) and x.static is NOTHING:
             texts = [self.let(x.type.stored, t) for t in x.texts()]
-            return Value(x.type, texts[0], dict(zip(sorted(x.tangents), texts[1:], strict=True)))
+            return valued(x.type, texts)
         return Items([self.snapshot(e) for e in x.items]) if isinstance(x, Items) else x
 
     def of_NamedExpr(self, node: ast.NamedExpr) -> Any:
         if self.conditional:
-            raise Untranslatable("a variable is set in a part that may be left out", "Set it in a statement of its own.")
+            raise Untranslatable("a variable is set in a part that may be left out", "Set it in its own statement.")
         self.assign(node.target.id, self.visit(node.value))
         return self.snapshot(self.env[node.target.id])
 
@@ -128,7 +132,7 @@ class Expressions(Calls):
 
     of_List = of_Tuple
 
-    def of_Attribute(self, node: ast.Attribute) -> Thing:
+    def of_Attribute(self, node: ast.Attribute) -> Any:
         x = self.visit(node.value)
         if isinstance(x, Items):
             raise Untranslatable(f"{ast.unparse(node)}: a list or tuple has no methods on a GPU", GROWS)
@@ -139,7 +143,7 @@ class Expressions(Calls):
         found = getattr(x.thing, node.attr, FOUND)
         if found is FOUND:
             raise Untranslatable(f"{ast.unparse(node)} is not there", "Call it on the CPU.")
-        return Thing(found, None if x.path is None else (*x.path, ("attribute", node.attr)))
+        return self.outside(self.unit.attribute(x, found, node.attr))
 
     def of_BinOp(self, node: ast.BinOp) -> Value:
         if type(node.op) not in BINARY:
@@ -216,7 +220,8 @@ class Expressions(Calls):
             return self.constant(same is isinstance(op, (ast.Is, ast.Eq)))
         if isinstance(op, (ast.In, ast.NotIn)):
             if not isinstance(b, Items):
-                raise Untranslatable("`in` looks through something that is not a tuple of numbers", "Write x == a or x == b.")
+                reason = "`in` looks through something that is not a tuple of numbers"
+                raise Untranslatable(reason, "Write x == a or x == b.")
             return self.contained(self.number(a), b, isinstance(op, ast.In))
         return self.compare(type(op), self.number(a), self.number(b))
 
@@ -257,7 +262,7 @@ class Expressions(Calls):
             for n in range(len(column) - 2, -1, -1):
                 text = f"{i} == {n} ? {column[n]} : {text}"
             texts.append(self.let(kind.stored, text))
-        return Value(kind, texts[0], dict(zip(sorted(kind.active), texts[1:], strict=True)))
+        return valued(kind, texts)
 
     def of_Call(self, node: ast.Call) -> Any:
         f = self.visit(node.func)
@@ -284,10 +289,3 @@ def stored(nodes: Any) -> set[str]:
     return {
         n.id for top in nodes for n in ast.walk(top) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     } | {n.name for top in nodes for n in ast.walk(top) if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
-
-
-def is_function(x: Any) -> bool:
-    return isinstance(x, types.FunctionType)
-
-
-__all__ = ["Expressions", "Type", "is_function", "local_names", "stored"]

@@ -85,7 +85,7 @@ class Inside:
                 setting += [f"k.{about.text} = in_{about.text};", f"k.{about.text}_n = in_{about.text}_n;"]
             else:
                 setting.append(f"k.{about.text} = {self.value(k)};")
-        names = ["r", *[f"r_d{k}" for k in sorted(result.active)]]
+        names = result.names("r")
         loop = "for (I i = (I)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (I)gridDim.x * blockDim.x) {"
         return [
             loop, *index, "Captured k;", *setting, f"{register(result.stored)} {' = 0, '.join(names)} = 0;",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from .cuda_functions import ROUNDED_ALREADY, definition
 from .cuda_types import register
 from .expressions import Expr, call, cast, nodes
 from .lifting_rules import DATA, applied, checked, operation, partial, variable
-from .lifting_types import BOOL, FLOAT, INT, NOTHING, PYTHON, Type, Untranslatable, Value, literal, whole
+from .lifting_types import BOOL, FLOAT, INT, NOTHING, PYTHON, WEAK, Type, Untranslatable, Value, literal, whole
 from .ufuncs import ONE, loop, number
 
 HELPERS = """
@@ -54,8 +55,9 @@ __device__ __forceinline__ bool is_finite(double x) { return fabs(x) < (double)_
 BINARY: dict[type, tuple[Any, Any]] = {
     ast.Add: (np.add, operator.add), ast.Sub: (np.subtract, operator.sub), ast.Mult: (np.multiply, operator.mul),
     ast.Div: (np.divide, operator.truediv), ast.FloorDiv: (np.floor_divide, operator.floordiv),
-    ast.Mod: (np.remainder, operator.mod), ast.Pow: (np.power, operator.pow), ast.BitAnd: (np.bitwise_and, operator.and_),
-    ast.BitOr: (np.bitwise_or, operator.or_), ast.BitXor: (np.bitwise_xor, operator.xor),
+    ast.Mod: (np.remainder, operator.mod), ast.Pow: (np.power, operator.pow),
+    ast.BitAnd: (np.bitwise_and, operator.and_), ast.BitOr: (np.bitwise_or, operator.or_),
+    ast.BitXor: (np.bitwise_xor, operator.xor),
     ast.LShift: (np.left_shift, operator.lshift), ast.RShift: (np.right_shift, operator.rshift),
 }  # fmt: skip
 COMPARE: dict[type, tuple[Any, Any]] = {
@@ -76,7 +78,7 @@ class Numbers:
         self.lines.append(line)
 
     def let(self, dtype: np.dtype[Any], text: str) -> str:
-        name = self.unit.fresh("v")
+        name: str = self.unit.fresh("v")
         self.emit(f"const {register(dtype)} {name} = {text};")
         return name
 
@@ -124,14 +126,30 @@ class Numbers:
         """A mixed number as that of NumPy's that it may be."""
         if v.type.kind != "mixed":
             return v
-        wide = Value(Type("numpy", FLOAT, v.type.active), v.text, v.tangents)
-        return self.cast(wide, v.dtype)
+        return self.cast(self.widened(v), v.dtype)
+
+    def widened(self, v: Value, kind: str = "numpy") -> Value:
+        """A mixed number as a double."""
+        if v.type.kind != "mixed":
+            return v
+        tangents = {k: t for k, t in v.tangents.items() if k != WEAK}
+        return Value(Type(kind, FLOAT, v.type.active - {WEAK}), v.text, tangents)
+
+    def either_way(self, f: Callable[..., Value], *values: Value) -> Value:
+        """A function of numbers of Python and mixed ones, in the way of those that they are."""
+        weak = " && ".join([f"{v.tangents[WEAK]} != 0" for v in values if v.type.kind == "mixed"])
+        python, numpy = [self.widened(v, "python") for v in values], list(values)
+        return self.branches(weak, lambda: f(*python), lambda: f(*[self.narrowed(v) for v in numpy]))
+
+    def branches(self, condition: str, first: Any, second: Any) -> Value:
+        raise NotImplementedError
 
     def converted(self, v: Value, kind: Type) -> Value:
         """A value as a variable of a wider type has it."""
+        weak = literal(v.type.kind == "python", kind.stored)
         v = self.cast(v, kind.stored, "numpy")
         zero = literal(0, kind.stored)
-        return Value(kind, v.text, {k: v.tangents.get(k, zero) for k in sorted(kind.active)})
+        return Value(kind, v.text, {k: v.tangents.get(k, weak if k == WEAK else zero) for k in sorted(kind.active)})
 
     def as_int(self, v: Value) -> Value:
         return self.cast(v, INT) if v.type.kind == "python" and v.dtype == BOOL else v
@@ -144,7 +162,8 @@ class Numbers:
 
     def apply(self, f: Any, values: list[Value], kind: str = "numpy", rule: Any = None) -> Value:
         """A ufunc of numbers. `rule`: the callable whose derivative it has, itself if there is none."""
-        values = [self.narrowed(v) for v in values]
+        wide = any(v.type.kind == "numpy" and v.dtype == FLOAT for v in values)
+        values = [self.widened(v) if wide else self.narrowed(v) for v in values]
         types = [v.dtype.type(0).item().__class__ if v.type.kind == "python" else v.dtype for v in values]
         if all(v.type.kind == "python" for v in values):
             types = [v.dtype for v in values]
@@ -184,7 +203,7 @@ class Numbers:
         try:
             p = partial(op, i, operands, y)
         except (NotImplementedError, AttributeError, TypeError) as error:
-            reason = f"the derivative of {op.name} cannot run on a GPU ({error})"
+            reason = f"the derivative of {op.name} cannot run for one entry on a GPU: it needs {error}"
             raise Untranslatable(reason, "Call it on the CPU.") from None
         if isinstance(p, Expr):
             return self.printed(cast(p, y.dtype))
@@ -218,7 +237,10 @@ class Numbers:
                 folded = None
             if type(folded) in (float, bool) or whole(folded):
                 return self.constant(folded)
-        if a.type.kind == b.type.kind == "python":
+        kinds = {a.type.kind, b.type.kind}
+        if "mixed" in kinds and "numpy" not in kinds:
+            return self.either_way(lambda a, b: self.binary(node, a, b), a, b)
+        if kinds == {"python"}:
             a, b = self.as_int(a), self.as_int(b)
             return self.of_ints(f, a, b) if a.dtype == b.dtype == INT else self.of_floats(f, a, b)
         if f is np.power and a.dtype.kind in "iu" and b.dtype.kind in "iu" and b.static is NOTHING:
@@ -258,7 +280,10 @@ class Numbers:
         f, python = COMPARE[node]
         if a.static is not NOTHING and b.static is not NOTHING:
             return self.constant(python(a.static, b.static))
-        kind = "python" if a.type.kind == b.type.kind == "python" else "numpy"
+        kinds = {a.type.kind, b.type.kind}
+        if "mixed" in kinds and "numpy" not in kinds:
+            return self.either_way(lambda a, b: self.compare(node, a, b), a, b)
+        kind = "python" if kinds == {"python"} else "numpy"
         if kind == "python":
             dtype = INT if {a.dtype, b.dtype} <= {INT, BOOL} else FLOAT
             a, b = self.cast(a, dtype), self.cast(b, dtype)
@@ -268,6 +293,8 @@ class Numbers:
         if v.static is not NOTHING and (type(v.static) is float or whole(-v.static)):
             return self.constant(-v.static)
         v = self.as_int(v)
+        if v.type.kind == "mixed":
+            return self.either_way(self.negative, v)
         if v.type.kind == "python" and v.dtype == INT:
             self.check(f"beyond_subtract(0, {v.text})")
         return self.apply(np.negative, [v], "python" if v.type.kind == "python" else "numpy")

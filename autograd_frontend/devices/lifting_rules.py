@@ -114,6 +114,14 @@ class Rules:
         return Symbol(chosen(condition.e, plain(x), plain(y)))
 
     @staticmethod
+    def polygamma(n: Any, x: Any) -> Any:
+        raise NotImplementedError("a polygamma function")
+
+    @staticmethod
+    def jv(v: Any, x: Any) -> Any:
+        raise NotImplementedError("a Bessel function")
+
+    @staticmethod
     def times(g: Any, x: Any) -> Any:
         return Rules.where(np.equal(g, 0), 0, np.multiply(g, x))
 

@@ -1,7 +1,7 @@
 """What a function of numbers works with while it is translated: types, values, and how two ways meet.
 
 "python" numbers are bool, int (64 bits) and float, "numpy" ones the scalars of a dtype. "mixed" is a Python number on
-one way and a narrower float of NumPy's on another: kept as a double, computed with as that float.
+one way and a narrower float of NumPy's on another: a double, and which of the two it is, kept as its derivative `WEAK`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from .cuda_types import register
 BOOL, INT, FLOAT = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
 NOTHING = object()  # the `static` of what is not known before the kernel runs
 LOWEST, HIGHEST = -(2**63), 2**63
+WEAK = -1
 
 
 class Untranslatable(Exception):
@@ -38,15 +39,9 @@ class Type(NamedTuple):
     def stored(self) -> np.dtype[Any]:
         return FLOAT if self.kind == "mixed" else self.dtype
 
-    @property
-    def code(self) -> str:
-        active = "".join([f"_{k}" for k in sorted(self.active)])
-        return f"{self.kind[0]}{self.dtype.char.replace('?', 'b')}{active}"
-
-    @property
-    def result(self) -> np.dtype[Any]:
-        """The dtype of an array of such numbers."""
-        return self.stored
+    def names(self, name: str) -> list[str]:
+        """Names for a number and its derivatives."""
+        return [name, *[f"{name}_d{k}" if k != WEAK else f"{name}_weak" for k in sorted(self.active)]]
 
 
 PYTHON = {bool: Type("python", BOOL), int: Type("python", INT), float: Type("python", FLOAT)}
@@ -96,6 +91,11 @@ class Missing:
         self.reason = reason
 
 
+def valued(kind: Type, texts: Sequence[str]) -> Value:
+    """A number of several texts: its own, and those of its derivatives."""
+    return Value(kind, texts[0], dict(zip(sorted(kind.active), texts[1:], strict=True)))
+
+
 def literal(x: Any, dtype: np.dtype[Any]) -> str:
     """A number in CUDA text, exactly."""
     if dtype.kind == "b":
@@ -134,16 +134,16 @@ def said(x: Any) -> str:
 def joined_types(a: Type, b: Type) -> Type:
     """Python's numbers become the wider of them. Beside one of NumPy's they become its kind, in the dtype of an array
     of both; a narrower float keeps in mind that it may be one of Python's."""
-    active = a.active | b.active
+    active = (a.active | b.active) - {WEAK}
     if a.kind == b.kind and a.dtype == b.dtype:
-        return a._replace(active=active)
+        return a._replace(active=a.active | b.active)
     if a.kind == b.kind == "python":
         return Type("python", np.result_type(a.dtype, b.dtype), active)
     dtype = np.result_type(a.stored, b.stored)
     narrow = [t.dtype for t in (a, b) if t.kind != "python" and t.dtype.kind == "f" and t.dtype != FLOAT]
     weak = all(t.kind == "mixed" or (t.kind == "python" and t.dtype != BOOL) or t.dtype in narrow for t in (a, b))
     if dtype == FLOAT and narrow and weak:
-        return Type("mixed", np.result_type(*narrow), active)
+        return Type("mixed", np.result_type(*narrow), active | {WEAK})
     return Type("numpy", dtype, active)
 
 

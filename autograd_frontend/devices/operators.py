@@ -14,7 +14,8 @@ POWERS = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}  # as N
 
 def known(x: Any) -> bool:
     """Whether an operand is a number or an array; another class may know what to do with arrays."""
-    return isinstance(x, NUMBERS) or getattr(x, "__array_ufunc__", True) is not None
+    kind = type(x)  # a recorded value says that it is what it stands for
+    return issubclass(kind, (*NUMBERS, Operators)) or not hasattr(kind, "__array_ufunc__")
 
 
 def binary(ufunc: Any) -> tuple[Any, Any, Any]:
@@ -45,6 +46,7 @@ def forwarded(function: Any) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return self.__array_function__(function, (), (self, *args), kwargs)
 
+    method.__name__ = function.__name__  # by which a recording finds its rule
     return method
 
 

@@ -9,17 +9,8 @@ import pytest
 
 from autograd_frontend.devices.sessions import Session
 
-from .host import host_session, installed
-from .interim import Interim
-
-
-def gpu_session() -> Session:
-    from autograd_frontend.devices.gpu import Driver
-
-    return Session(Driver(0))
-
-
-SESSIONS = {"numpy": lambda: host_session(Interim()), "g++": host_session, "gpu": gpu_session}
+from .host import installed
+from .sessions import SESSIONS
 
 
 @pytest.fixture(params=["numpy", "g++", pytest.param("gpu", marks=pytest.mark.gpu)])
