@@ -190,6 +190,11 @@ class Nested:
     """The recording of an inner function: `value`, its `parts`, and `pull`, its derivative as recorded values."""
 
     def __init__(self, fn: Any, args: Any, kwargs: Any, places: Any, t: Tape) -> None:
+        if t.device is not None:
+            raise refuse(
+                "a derivative is taken inside a function that runs on another device",
+                'Take it outside, or run the function on the CPU: f.on("cpu").',
+            )
         self.tape, self.parts, self.used = t, [], False
         entered, named, marker = list(args), dict(kwargs), Inside()
         t.deep, t.fast = t.deep + 1, False

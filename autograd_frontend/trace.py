@@ -15,7 +15,7 @@ import numpy as np
 from . import rewrite
 from .callables import no_rule, of
 from .devices import session
-from .errors import RecordError, RecordingClosed
+from .errors import DeviceUnavailable, RecordError, RecordingClosed
 from .recording import ACTIVE, depends, refuse, refuse_value
 from .remote import host_value, mapped, tape_for
 from .running import LOCK, Recording, calm, resume, run
@@ -192,6 +192,9 @@ class Recorded:
         for what needs a value that depends on an input (a truth test, `int()`, a shape), with its line.
         """
         from .graph.build import build
+
+        if self._device != "cpu":
+            raise DeviceUnavailable(f'a graph does not run on {self._device}: write f.on("cpu").graph(...)')
 
         return build(self.__wrapped__, args, kwargs, self.name_of)
 

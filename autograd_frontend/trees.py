@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import ARRAYS, overlapping, owner_of, remote
+from .devices import session_of
 from .errors import an
 from .foreign import borrowed, lends, library_of
 from .recording import refuse, settle
@@ -251,6 +252,8 @@ def enter_other(x: Any, t: Tape) -> tuple[Any, Any]:
     for plain in (float, Fraction, Decimal):
         if isinstance(x, plain):
             raise TypeError(f"an argument is {an(kind.__name__)}; pass a plain {plain.__name__}")
+    if (there := session_of(x)) is not None:
+        raise TypeError(f"an argument is on {there.name}, where only grad, value_and_grad, vjp and record run")
     if lends(x):
         a = borrowed(x)
         if a.dtype.kind != "f":
