@@ -142,7 +142,7 @@ def survey(cls: type) -> dict[str, Any]:
     setters: dict[str, Any] = {}
     if issubclass(cls, Ref):
         getters = dict.fromkeys({*Scalar.__slots__, *Tensor.__slots__}, hidden)
-    elif cls is ndarray:
+    elif cls in ARRAYS:
         setters = dict.fromkeys(("shape", "strides", "dtype"), relaid) | dict.fromkeys(("real", "imag"), set_part)
         setters["flat"] = set_flat
     elif cls is super:

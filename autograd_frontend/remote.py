@@ -98,6 +98,10 @@ class RemoteTape(Tape):
         """An array that the function left somewhere, as the caller finds it."""
         return given_back(x, self.to_host, True)
 
+    def placed(self, x: Any) -> Any:
+        """An operand: an array of CuPy's, which the function has captured, as the device's own."""
+        return self.device.adopt(x) if type(x).__module__.partition(".")[0] == "cupy" else x
+
     def append(self, n: Any) -> None:
         if self.live:
             super().append(n)
@@ -119,7 +123,10 @@ def unsupported(error: Unsupported, s: Any) -> RecordError:
 def pass_on(edges: Any, g: Any, ops: Any) -> None:
     """Hand the cotangent of an operation to its inputs. What would have to be looked at is done for every entry."""
     for place, rule, fit, saved in edges:
-        d = rule(ops, g, *saved)
+        try:
+            d = rule(ops, g, *saved)
+        except (ArithmeticError, ValueError):  # of Python's floats, where IEEE has an answer
+            d = rule(ops, g, *[np.float64(x) if type(x) is float else x for x in saved])
         if fit is not None:
             d = remote_zero(d, g) if fit is True else remote_fitted(d, g, fit)
         if type(d) is int and d == 0:
@@ -176,6 +183,13 @@ def enter(x: Any, t: Any) -> Any:
     t.owners |= {owner, host}
     t.leaves.append(ref)
     return ref, RemoteLeaf(x, ref)
+
+
+def placed(x: Any, t: Any) -> Any:
+    """An argument that is not differentiated: other libraries' arrays on the device, as the device's own."""
+    if all(session_of(e) is None or remote(e) for e in leaves_in(x)):
+        return x
+    return mapped(x, lambda e: t.device.adopt(e) if session_of(e) is not None and not remote(e) else e)
 
 
 def input_node(t: Any) -> Any:

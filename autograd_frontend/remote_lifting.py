@@ -17,7 +17,7 @@ from . import source
 from .arrays import remote
 from .devices.lifting import Input, number_type, resolved, table_type, translated
 from .devices.lifting_kernel import kernel
-from .devices.lifting_types import Thing, Type, Untranslatable, Value
+from .devices.lifting_types import WEAK, Thing, Type, Untranslatable, Value
 from .errors import RecordError
 from .recording import depends, handle, refuse, settle, site, value
 from .rewrite import is_program
@@ -134,14 +134,18 @@ class Call:
             if about.recorded >= 0:
                 self.recorded[about.recorded] = found
             self.inputs.append((about, self.table(found) if about.table else self.operand(value(found))))
-        kind = t.main.result
-        outputs = [self.session.empty(self.shape, kind.stored) for _ in range(1 + len(kind.active))]
-        first = self.session.array(np.full(1, NEVER)) if t.raises else None
+        kind, active = t.main.result, sorted(t.main.result.active - {WEAK})
+        outputs = [self.session.empty(self.shape, kind.stored) for _ in range(1 + len(active))]
+        flags = self.session.array(np.full(2, NEVER)) if t.flagged else None
         spots = [self.session.spot(x) for x in outputs]
-        self.session.launch(kernel(t, self.inputs, spots, first))
-        if first is not None and (found := first.get()[0]) != NEVER:
-            self.raise_for(int(found))
-        return self.node(outputs, sorted(kind.active))
+        self.session.launch(kernel(t, self.inputs, spots, flags))
+        if flags is not None:
+            first, weak = flags.get()
+            if first != NEVER:
+                self.raise_for(int(first))
+            if kind.kind == "mixed" and weak == NEVER:  # no entry is a number of Python's
+                outputs = [x.astype(kind.dtype) for x in outputs]
+        return self.node(outputs, active)
 
     def table(self, x: Any) -> Any:
         x = value(x)

@@ -18,7 +18,7 @@ from .devices.table import Unsupported
 from .errors import RecordError
 from .leftovers import tidy
 from .recording import ACTIVE, HERE, LIBRARIES, is_ours
-from .remote import tape_for, unsupported, write_back
+from .remote import placed, tape_for, unsupported, write_back
 from .seeds import ones, seed
 from .sweep import sweep
 from .tape import Inside, Scalar, Tape, add_to
@@ -95,6 +95,9 @@ def run(
         if wrt:
             raise TypeError(not_differentiable(fn, wrt[0], args[wrt[0]] if type(wrt[0]) is int else kwargs[wrt[0]]))
         raise TypeError(nothing_to_differentiate(fn, args, kwargs))
+    if tape.device is not None and wrt is not None:
+        entered = [placed(x, tape) if i not in wrt else x for i, x in enumerate(entered)]
+        named = {k: placed(x, tape) if k not in wrt else x for k, x in named.items()}
     if before is not None:
         before(parts)
     others = [] if tape.fast else [Inside()]  # there are several: the fast paths leave the way to the general

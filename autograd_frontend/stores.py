@@ -59,8 +59,8 @@ class Store:
         else:
             if g.base is not None:
                 g = g.copy()
-            if not self.simple and repeats(key):
-                g = np.where(winners(m.shape, key), g, 0)
+            if not self.simple and repeats(key) and not (last := winners(m.shape, key)).all():
+                g = np.where(last, g, 0)
             m[key] = 0
         fit = self.fit
         if fit is not None and not (g.shape == fit[0] and g.dtype == fit[1]):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import ARRAYS, on_host
+from .arrays import ARRAYS, on_host, remote
 from .cotangents import fit_of
 from .eager import EAGER
 from .memory import frozen, plain_key
@@ -88,10 +88,11 @@ def flattened(x: Any) -> Any:
 
 def write_flat(x: Any, positions: Any, v: Any, picks: Any = None) -> None:
     """Entries `positions` (in C order) of `x` become those of `v`, repeated as needed, or the `picks` of it."""
-    v = settle(v)
+    v, positions = settle(v), on_host(positions)
     if not value(x).ndim:
         x = flattened(x)
-    w = np.asarray(value(v))
+    w = value(v)
+    w = w if remote(w) else np.asarray(w)
     if w.size != 1 or w.ndim:
         picks = np.arange(positions.size) if picks is None else picks
         v = EAGER.getitem(v if isinstance(v, Ref) else w, np.unravel_index(picks % w.size, w.shape), site())

@@ -18,7 +18,7 @@ from autograd_frontend.running import TRACEBACK
 X = np.array([1.0, 2.0, 3.0])
 MAKERS = {"refuse", "error"}  # functions that make a RecordError
 RAISED = {"TypeError", "ValueError", "RecordError", "RecordingClosed", "ImportError"}
-ELSEWHERE = {"ops", "graph", "devices", "remote.py"}  # their errors are tested with what they belong to
+ELSEWHERE = {"ops", "graph", "devices", "remote.py", "remote_lifting.py"}  # their errors are tested with what they belong to
 CHECKED = sorted(p for p in Path(HERE).rglob("*.py") if not ELSEWHERE.intersection(p.relative_to(HERE).parts))
 
 
@@ -76,6 +76,12 @@ def check(how, f, reason, remedy):
 # Where the package makes its errors
 
 
+ON_A_DEVICE = (  # in tests/test_device_messages.py, which has one
+    "a derivative is taken inside a function that runs on another device",
+    "where only grad, value_and_grad, vjp and record run",
+)
+
+
 def sites():
     """(file, first line, last line) of every place where the package makes an error of its own."""
     found = []
@@ -83,6 +89,8 @@ def sites():
         tree = ast.parse(path.read_text())
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and made(node) and not inside_a_maker(tree, node):
+                if any(text in ast.unparse(node) for text in ON_A_DEVICE):
+                    continue
                 found.append((path.relative_to(HERE).as_posix(), node.lineno, node.end_lineno))
     return found
 

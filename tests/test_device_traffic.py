@@ -81,6 +81,26 @@ def test_a_function_of_cupys_arrays_runs_where_they_are(session: Any) -> None:
         np.testing.assert_allclose(fetched(session, gradient), expected, 1e-13)
 
 
+def test_other_arrays_of_cupys_are_computed_with_here(session: Any) -> None:
+    """No kernel of CuPy's computes a value: not with arguments that are not differentiated, nor with captured arrays."""
+    table = np.arange(6.0).reshape(2, 3) + 1.0
+
+    def f(x: Any, w: Any, box: Any) -> Any:
+        return np.sum((w - x) * (x + box["w"]) + (w @ x[0] @ box["w"]) / (box["w"] - x))
+
+    def captured(x: Any) -> Any:
+        return f(x, kept, {"w": kept})
+
+    expected = grad(lambda x: f(x, table, {"w": table}))(table * 0.3)
+    kept = there(session, table)
+    x = there(session, table * 0.3)
+    session.driver.reset()
+    for gradient in (grad(f)(x, kept, {"w": kept}), grad(captured)(x), grad(record(f).on("gpu"))(x, kept, {"w": kept})):
+        np.testing.assert_allclose(fetched(session, gradient), expected, 1e-13)
+    assert session.driver.to_device_copies == 0
+    session.driver.reset()
+
+
 def test_a_transform_of_a_bound_function_runs_on_its_device(session: Any) -> None:
     f = record(lambda x: np.sum(np.exp(x) * x)).on("gpu")
     session.driver.reset()

@@ -33,7 +33,7 @@ class DeviceArray(Operators):
         "session", "layout", "base", "_buffer", "expr", "scalar", "rows", "_writeable", "_leaf", "_used",
         "__weakref__",
     )  # fmt: skip
-    __array_priority__ = 100.0
+    __array_priority__ = 1000.0  # CuPy's arrays have 100: their operators leave it to ours
     __hash__ = None
     session: Session
     layout: np.ndarray

@@ -23,7 +23,6 @@ from .lifting_code import Body
 from .lifting_numbers import HELPERS
 from .lifting_types import (
     PYTHON,
-    WEAK,
     Items,
     Missing,
     Thing,
@@ -70,14 +69,15 @@ class Instance(NamedTuple):
 
 
 class Translation(NamedTuple):
-    """A function for arguments of certain types. `wanted`: what has to be found outside it for this to be right."""
+    """A function for arguments of certain types. `wanted`: what has to be found outside it for this to be right.
+    `flagged`: whether the kernel says something that the host has to read."""
 
     text: str
     functions: dict[str, str]
     inputs: list[Input]
     main: Instance
     wanted: dict[Any, Any]
-    raises: bool
+    flagged: bool
     digest: str
 
 
@@ -216,7 +216,7 @@ class Unit:
         given = self.parameters(f, bound)
         instance = self.instance(f, given)
         results = leaves(instance.result)
-        names = [[self.fresh("r") for _ in range(1 + len(kind.active))] for kind in results]
+        names = [[self.fresh("s") for _ in range(1 + len(kind.active))] for kind in results]
         for kind, row in zip(results, names, strict=True):
             for name in row:
                 writer.emit(f"{self.register(kind)} {name} = 0;")
@@ -264,8 +264,6 @@ class Unit:
             reason = f"what {f.thing.__name__} gives {result.reason}"
             raise blamed(Untranslatable(reason, "Give a number on every way."), f)
         result = typed(result)
-        if len(self.calling) == 1 and isinstance(result, Type) and result.kind == "mixed":
-            result = Type("numpy", result.stored, result.active - {WEAK})
         outputs = []
         for n, kind in enumerate(leaves(result)):
             names = kind.names(f"r{n}")
@@ -380,7 +378,7 @@ def translated(fn: Any, arguments: dict[str, Any], values: dict[str, Any], activ
     ])  # fmt: skip
     text = f"{HELPERS}struct Captured {{\n{fields}}};\n" + "".join(unit.bodies)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    t = Translation(text, unit.functions, unit.inputs, main, unit.wanted, unit.raises, digest)
+    t = Translation(text, unit.functions, unit.inputs, main, unit.wanted, unit.raises or main.result.kind == "mixed", digest)
     if len(TRANSLATIONS) >= MOST:
         TRANSLATIONS.clear()
     TRANSLATIONS.setdefault(key, []).insert(0, t)

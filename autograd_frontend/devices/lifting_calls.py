@@ -31,7 +31,10 @@ from .lifting_types import (
     valued,
 )
 
-UFUNCS: dict[Any, Any] = {  # functions of `math` that NumPy has under another name
+SAME = """sin cos tan sinh cosh tanh exp exp2 expm1 log log2 log10 log1p sqrt cbrt fmod hypot copysign degrees
+radians""".split()
+UFUNCS: dict[Any, Any] = {  # functions of `math` that NumPy has too
+    **{getattr(math, name): getattr(np, name) for name in SAME if hasattr(math, name)},
     math.asin: np.arcsin, math.acos: np.arccos, math.atan: np.arctan, math.atan2: np.arctan2, math.asinh: np.arcsinh,
     math.acosh: np.arccosh, math.atanh: np.arctanh, math.pow: np.power, math.fabs: np.absolute,
 }  # fmt: skip
@@ -135,8 +138,8 @@ class Calls(Numbers):
         if f in TESTS:
             return self.apply(TESTS[f], floats, "python")
         op = operation(f, len(values))
-        ufunc = UFUNCS.get(f, getattr(np, f.__name__, None))
-        if isinstance(ufunc, np.ufunc) and ufunc.nin == len(values):
+        ufunc = UFUNCS.get(f)
+        if ufunc is not None and ufunc.nin == len(values):
             r = self.apply(ufunc, floats, "python", f if op is not None else None)
         elif op is not None and find(op.key, (FLOAT,) * len(floats), FLOAT) is not None:
             variables = [variable(v.text, FLOAT) for v in floats]
@@ -258,7 +261,10 @@ def of_clip(self: Calls, f: Any, x: Any, low: Any, high: Any) -> Value:
 
 
 def of_dtype(self: Calls, f: Any, x: Any) -> Value:
-    r = self.cast(self.widened(self.number(x)), np.dtype(f), "numpy")
+    v, dtype = self.widened(self.number(x)), np.dtype(f)
+    if dtype.kind in "iu" and not np.can_cast(v.dtype, dtype):
+        raise Untranslatable(f"{name_of(f)} of {v.dtype} cannot run for one entry on a GPU", "Write int(x).")
+    r = self.cast(v, dtype, "numpy")
     return Value(r.type, r.text, r.tangents)
 
 

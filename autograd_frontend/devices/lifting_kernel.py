@@ -25,9 +25,10 @@ __device__ __forceinline__ void keep_first(unsigned long long* first, unsigned l
 """
 
 
-def kernel(t: Translation, inputs: list[tuple[Input, Any]], outputs: list[Any], first: Any) -> Launch:
+def kernel(t: Translation, inputs: list[tuple[Input, Any]], outputs: list[Any], flags: Any) -> Launch:
     """`inputs`: views of arrays, and numbers; arguments of the function first. `outputs`: the value, and a derivative
-    for each of its arguments that the result depends on. `first` keeps the first entry that raises."""
+    for each of its arguments that the result depends on. `flags`: the first entry that raises, and 0 where some entry of
+    a mixed result is a number of Python's."""
     text, shape = Text("lifted"), outputs[0].shape
     text.signature.append(t.digest)
     sources: list[Any] = []
@@ -50,8 +51,8 @@ def kernel(t: Translation, inputs: list[tuple[Input, Any]], outputs: list[Any], 
         if about.table:
             text.pointer(f"const {register(about.type.dtype)}*", f"in_{about.text}", x)
             text.parameter("int64", f"in_{about.text}_n", np.int64(x.shape[0]))
-    if t.raises:
-        text.pointer("unsigned long long*", "first", first)
+    if t.flagged:
+        text.pointer("unsigned long long*", "flags", flags)
     n = prod(extents)
     text.parameter("index", "n", n)
     lines, indices = unravel(text, "i", extents)
@@ -86,10 +87,12 @@ class Inside:
             else:
                 setting.append(f"k.{about.text} = {self.value(k)};")
         names = result.names("r")
+        stored = [name for name in names if name != "r_weak"]
         loop = "for (I i = (I)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (I)gridDim.x * blockDim.x) {"
         return [
             loop, *index, "Captured k;", *setting, f"{register(result.stored)} {' = 0, '.join(names)} = 0;",
             "bool bad = false;", f"{t.main.name}({', '.join([*call, *names, 'bad'])});",
-            *[f"q{k}[{self.where['output', k]}] = {written(name, result.stored)};" for k, name in enumerate(names)],
-            *["if (bad) keep_first(first, (unsigned long long)i);"] * t.raises, "}",
+            *[f"q{k}[{self.where['output', k]}] = {written(name, result.stored)};" for k, name in enumerate(stored)],
+            *["if (bad) keep_first(flags, (unsigned long long)i);"] * t.flagged,
+            *["else if (r_weak != 0) flags[1] = 0;"] * (result.kind == "mixed"), "}",
         ]  # fmt: skip

@@ -172,11 +172,19 @@ class Numbers:
             dtypes = loop(f, kinds, None, "same_kind")
         except TypeError as error:
             raise Untranslatable(str(error).partition(",")[0]) from None
-        values = [self.cast(v, d) for v, d in zip(values, dtypes, strict=False)]
+        values = [self.fitting(v, d) for v, d in zip(values, dtypes, strict=False)]
         args = [number(v.static, v.dtype) if v.static is not NOTHING else variable(v.text, v.dtype) for v in values]
         name = f.__name__
         e = checked(ONE[name](args, dtypes[-1]) if name in ONE else call(name, tuple(args), dtypes[-1]))
         return self.derived(rule or f, values, args, e, kind)
+
+    def fitting(self, v: Value, dtype: np.dtype[Any]) -> Value:
+        """An operand in the dtype that is computed with; a whole number of Python's has to be one of that dtype."""
+        if v.type.kind == "python" and v.dtype == INT and v.static is NOTHING and dtype.kind in "iu" and dtype != INT:
+            info = np.iinfo(dtype)
+            above = f" || {v.text} > {info.max}" if dtype.itemsize < 8 else ""
+            self.check(f"{v.text} < {info.min}{above}")
+        return self.cast(v, dtype)
 
     def derived(self, f: Any, values: list[Value], args: list[Expr], e: Expr, kind: str) -> Value:
         """The value of an expression, with the derivatives that the rules of its function give."""

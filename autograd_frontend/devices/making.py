@@ -93,6 +93,8 @@ def converting(kind: Any) -> Any:
     """`np.float32(x)` and the like."""
 
     def convert(x: Any = 0, /) -> Any:
+        if device_of(x) is None:
+            return kind.type(x)
         y = nested(device_of(x), x).astype(kind)
         y.scalar = y.ndim == 0
         return y

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .spots import on_device
 from .ufuncs import apply
 
 NUMBERS = (int, float, complex, np.generic, np.ndarray)

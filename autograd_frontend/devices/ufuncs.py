@@ -9,6 +9,7 @@ import numpy as np
 
 from .expressions import Expr, call, cast, scalar
 from .layouts import laid_out, packed
+from .spots import on_device
 from .table import Unsupported, name_of, unsupported
 
 PYTHON = (int, float, complex)
@@ -104,6 +105,14 @@ def settled(session: Any, x: Any) -> Any:
         return x
     if isinstance(x, np.generic) and not isinstance(x, (np.void, np.str_, np.bytes_)):
         return x
+    if on_device(x):
+        return session.adopt(x)
+    from .views import device_of  # which imports this module
+
+    if isinstance(x, (list, tuple)) and device_of(x) is not None:
+        from .making import array
+
+        return array(x)
     x = np.asarray(x)
     if x.dtype.kind not in "biufc":
         raise Unsupported(f"an array of {x.dtype} cannot be kept on a GPU")
