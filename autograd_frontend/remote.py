@@ -90,6 +90,7 @@ class RemoteTape(Tape):
                 return tensor(twin, n, self, True)
             offset = address(x) - address(owner)
             look = twin.relaid(x.shape, x.dtype, offset, x.strides)
+            look.flags.writeable = x.flags.writeable
             place = place_in(n, owner, x)
             return spread(look, n, twin, self) if overlaps(x) else tensor(look, place, self, True)
         return spread(x, n, owner, self) if overlaps(x) else tensor(x, place_in(n, owner, x), self, True)

@@ -86,7 +86,10 @@ def look(x: Any) -> tuple[Any, bool]:
 
 
 def tree(fn: Any) -> Any:
-    return source.written(fn.__code__) if is_program(fn.__code__) else source.find(fn).node
+    node = source.written(fn.__code__) if is_program(fn.__code__) else source.find(fn).node
+    if node is None:
+        raise Untranslatable(f"the source of {fn.__name__} is not there any more", "Define it in a file.")
+    return node
 
 
 class Call:

@@ -62,13 +62,11 @@ def find(fn: types.FunctionType) -> Source:
     )
 
 
-def written(code: types.CodeType) -> Function:
+def written(code: types.CodeType) -> Function | None:
     """The def or lambda behind code that was compiled for a program, which has the positions of its file."""
     lines = linecache.getlines(code.co_filename)
     found = _lambda(code, lines) if code.co_name == "<lambda>" else _def(code, lines)
-    if not found:
-        raise RecordError(f"the source of {code.co_name} cannot be found", place(code, code.co_firstlineno))
-    return found[0].node
+    return found[0].node if found else None
 
 
 def place(code: types.CodeType, line: int, name: str = "") -> Place:

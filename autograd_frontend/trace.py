@@ -176,7 +176,8 @@ class Recorded:
         and has the bits that `f(x[i])` has; nothing is evaluated for it that it does not take. Everything else in the
         call is handed on as it is. Gives a `Result` as a call does, its value an array of the broadcast shape, in the
         dtype of `np.array([f(x[i]), ...])`; an empty one without a call of the function. Inside a recorded function it
-        gives the array. TypeError where nothing is differentiable, RecordError where a value is not one number.
+        gives the array. On a GPU the source of the function becomes one kernel; RecordError, with the line, where it
+        cannot. TypeError where nothing is differentiable, RecordError where a value is not one number.
         """
         evaluate = functools.partial(inside, self)
         if not self._grad and self._device == "cpu":

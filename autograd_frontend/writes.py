@@ -67,7 +67,7 @@ def writing(f: Callable[..., Any], recorded: Callable[..., None]) -> Callable[..
         if not isinstance(value(x), ndarray):  # which raises, or does nothing
             g = getattr(np.generic, f.__name__) if method and isinstance(value(x), np.generic) else f
             return g(*map(value, args), **{k: value(v) for k, v in kwargs.items()})
-        if depends(args) or depends(kwargs):
+        if remote(x) or depends(args) or depends(kwargs):
             return recorded(*args, **kwargs)
         if type(x) in ARRAYS:
             before_plain_write(x)

@@ -240,7 +240,10 @@ def test_transcendental_functions(device: Any) -> None:
     check(lambda x: np.tanh(x) if x > 0 else np.log1p(x * x), X.astype(np.float32), within=4)
 
 
-SINGLE = [smallest, whole, series, helped, grown, relu, later, left, nested_loops, chain, squares, defaults, horner, functions.three]
+SINGLE = [
+    smallest, whole, series, helped, grown, relu, later, left, nested_loops, chain, squares, defaults, horner,
+    functions.three,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", SINGLE, ids=lambda f: f.__name__)
@@ -304,7 +307,15 @@ def test_one_kernel_and_nothing_is_waited_for(device: Any) -> None:
     driver.reset()
     record(lambda x: math.sqrt(x * x)).on("gpu").elementwise(X)
     assert (driver.launches, driver.synchronizations) == (1, 1)  # whether a thread raised
+    driver.reset()
+    record(relu).on("gpu").elementwise(X.astype(np.float32))
+    assert (driver.launches, driver.synchronizations) == (1, 1)  # whether some entry is a number of Python's
     del x
+
+
+def test_the_dtype_is_that_of_the_ways_that_were_taken(device: Any) -> None:
+    assert check(relu, np.abs(X).astype(np.float32)).dtype == np.float32
+    assert check(relu, X.astype(np.float32)).dtype == np.float64
 
 
 def test_a_text_serves_all_numbers(device: Any) -> None:

@@ -362,10 +362,19 @@ def translated(fn: Any, arguments: dict[str, Any], values: dict[str, Any], activ
                 return t
         except (AttributeError, ValueError, KeyError):
             continue
-    unit = Unit(find, look, active)
+    t = translation(fn, values, Unit(find, look, active))
+    if len(TRANSLATIONS) >= MOST:
+        TRANSLATIONS.clear()
+    TRANSLATIONS.setdefault(key, []).insert(0, t)
+    del TRANSLATIONS[key][8:]
+    return t
+
+
+def translation(fn: Any, values: dict[str, Any], unit: Unit) -> Translation:
+    """The whole text of a function and what it calls."""
     for x in values.values():
         if isinstance(x, Thing):
-            unit.wanted[x.path] = description(look, x.thing)
+            unit.wanted[x.path] = description(unit.look, x.thing)
     f = Thing(fn, ())
     main = unit.instance(f, unit.parameters(f, values))
     if not isinstance(main.result, Type):
@@ -378,10 +387,6 @@ def translated(fn: Any, arguments: dict[str, Any], values: dict[str, Any], activ
     ])  # fmt: skip
     text = f"{HELPERS}struct Captured {{\n{fields}}};\n" + "".join(unit.bodies)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    t = Translation(text, unit.functions, unit.inputs, main, unit.wanted, unit.raises or main.result.kind == "mixed", digest)
-    if len(TRANSLATIONS) >= MOST:
-        TRANSLATIONS.clear()
-    TRANSLATIONS.setdefault(key, []).insert(0, t)
-    del TRANSLATIONS[key][8:]
-    return t
+    flagged = unit.raises or main.result.kind == "mixed"
+    return Translation(text, unit.functions, unit.inputs, main, unit.wanted, flagged, digest)
 

@@ -27,8 +27,8 @@ __device__ __forceinline__ void keep_first(unsigned long long* first, unsigned l
 
 def kernel(t: Translation, inputs: list[tuple[Input, Any]], outputs: list[Any], flags: Any) -> Launch:
     """`inputs`: views of arrays, and numbers; arguments of the function first. `outputs`: the value, and a derivative
-    for each of its arguments that the result depends on. `flags`: the first entry that raises, and 0 where some entry of
-    a mixed result is a number of Python's."""
+    for each of its arguments that the result depends on. `flags`: the first entry that raises, and 0 where some entry
+    of a mixed result is a number of Python's."""
     text, shape = Text("lifted"), outputs[0].shape
     text.signature.append(t.digest)
     sources: list[Any] = []
