@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-STRIDED = type(np.lib.stride_tricks.as_strided(np.zeros(1), (1,)).base)  # what a view made by strides is based on
+STRIDED: Any = type(np.lib.stride_tricks.as_strided(np.zeros(1), (1,)).base)  # what a view made by strides is based on
 ARRAYS: set[Any] = {np.ndarray}
 TWINS: dict[int, Any] = {}  # plain arrays (id) that hold recorded values -> their memory on another device
 REMOTE: set[Any] = set()  # those that live on another device; each has a `session`
@@ -19,8 +19,8 @@ def remote(x: Any) -> bool:
 
 def owner_of(x: Any) -> Any:
     """The array (or foreign buffer) whose memory `x` looks at."""
-    while type(x) in ARRAYS and (base := x.base) is not None:
-        x = base
+    while type(x) in ARRAYS and x.base is not None:
+        x = x.base
     if type(x) is STRIDED:
         return owner_of(x.base)
     if type(x) is memoryview:

@@ -35,7 +35,8 @@ def winners(shape: tuple[int, ...], key: Any) -> Any:
 def mirror_like(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...], session: Any = None) -> Any:
     """Zeros with the given strides; of their own where the entries overlap (a broadcast result has no views)."""
     if session is not None:
-        return session.zeros(shape, dtype) if meeting(shape, strides, dtype.itemsize) else session.mirror(shape, dtype, strides)
+        dense = meeting(shape, strides, dtype.itemsize)
+        return session.zeros(shape, dtype) if dense else session.mirror(shape, dtype, strides)
     m = np.zeros(shape, dtype)
     if m.strides == strides or 0 in shape or meeting(shape, strides, dtype.itemsize):
         return m

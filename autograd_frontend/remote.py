@@ -87,10 +87,11 @@ class RemoteTape(Tape):
         else:
             twin = self.twins[id(owner)]
             if x is owner and x.shape == twin.shape:
+                twin.flags.writeable = x.flags.writeable
                 return tensor(twin, n, self, True)
             offset = address(x) - address(owner)
             look = twin.relaid(x.shape, x.dtype, offset, x.strides)
-            look.flags.writeable = x.flags.writeable
+            look._writeable = x.flags.writeable
             place = place_in(n, owner, x)
             return spread(look, n, twin, self) if overlaps(x) else tensor(look, place, self, True)
         return spread(x, n, owner, self) if overlaps(x) else tensor(x, place_in(n, owner, x), self, True)
@@ -155,7 +156,8 @@ class RemoteLeaf:
         g = here.zeros(x.shape, x.dtype) if n.g is None else n.g
         if not remote(g):
             g = here.array(np.broadcast_to(g, x.shape))
-        return given_back(g.astype(x.dtype) if g.dtype != x.dtype else g, type(x) is ndarray, True)
+        found = given_back(g.astype(x.dtype) if g.dtype != x.dtype else g, type(x) is ndarray, True)
+        return np.asarray(found) if type(x) is ndarray else found  # of an array without axes too
 
 
 def given_back(x: Any, to_host: bool, fresh: bool = False) -> Any:

@@ -308,6 +308,10 @@ class DeviceArray(Operators):
         return y.view_of(reshaped(y.layout, shape[0] if len(shape) == 1 else shape, order))  # type: ignore[arg-type]
 
     def ravel(self, order: Any = "C") -> DeviceArray:
+        y = self._flat(order)
+        return y if y.flags.c_contiguous else y.copy()  # NumPy's is a view of contiguous memory only
+
+    def _flat(self, order: Any) -> DeviceArray:
         if order == "A":
             order = "F" if self.flags.fnc else "C"
         if order == "K":  # as the entries lie in memory
@@ -316,7 +320,7 @@ class DeviceArray(Operators):
         return self.reshape(-1, order=order)
 
     def flatten(self, order: Any = "C") -> DeviceArray:
-        return self.session.lazy(self.ravel(order).operand(), laid_out((self.size,), self.dtype))
+        return self.session.lazy(self._flat(order).operand(), laid_out((self.size,), self.dtype))
 
     def transpose(self, *axes: Any) -> DeviceArray:
         return self if self.scalar else self.view_of(self.layout.transpose(*axes))
