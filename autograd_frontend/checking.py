@@ -13,7 +13,7 @@ import numpy as np
 from .differences import LEAST, index, slope
 from .jacobians import jvp
 from .trace import Recorded
-from .transforms import plain, vjp
+from .transforms import only_on_cpu, plain, vjp
 from .trees import like, rebuilt
 
 ndarray = np.ndarray
@@ -37,6 +37,7 @@ def check_grads(
     one of the two out, for instance where a primitive has no tangent rule. Arguments are float64, or containers of it;
     what is narrower is compared to 2e-3. Other keywords are handed to `f`, and stay fixed.
     """
+    only_on_cpu("check_grads", f)
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise ValueError(f"check_grads: order is {order!r}, expected a whole number, at least 1")
     if not modes or not set(modes) <= set(MODES):

@@ -14,6 +14,7 @@ import numpy as np
 
 from .arrays import ARRAYS, REMOTE, STRIDED, TWINS, address, overlapping, owner_of
 from .cotangents import COMPLEX128
+from .devices import session_of
 from .errors import WATCHING, Place, RecordError, an
 from .ops.block import LIKE, RESULT, SPECIAL, Like, Operation, like
 from .rewrite import is_program, place_of
@@ -213,7 +214,13 @@ def settle(x: Any) -> Any:
         return of(np.array)(x)
     if kind not in HARMLESS and issubclass(kind, (list, tuple)) and depends(x):
         return settle(list(x))
-    return x
+    return lent(x) if REMOTE and kind not in HARMLESS else x
+
+
+def lent(x: Any) -> Any:
+    """An array of another library that lives on a device, as an array of the device; otherwise `x` itself."""
+    here = None if type(x) in ARRAYS else session_of(x)
+    return x if here is None else here.adopt(x)
 
 
 def depends(x: Any, depth: int = 6) -> bool:
@@ -253,7 +260,7 @@ def value(x: Any) -> Any:
         return x if not TWINS or (y := lifted(x)) is x else y.v
     if kind not in HARMLESS and issubclass(kind, (list, tuple)) and depends(x):  # NumPy sees a sequence
         return [value(e) for e in x]
-    return x
+    return lent(x) if REMOTE and kind not in HARMLESS else x
 
 
 def tape_of(operands: Any) -> Tape | None:
@@ -351,6 +358,7 @@ def recordable(v: Any, s: Any = None) -> bool:
         raise refuse(f"{an(kind.__name__)} cannot be recorded", "Use a plain np.ndarray.", s)
     else:
         assert kind is not tuple and kind is not list, "an operation with several results has parts"
+        assert not REMOTE or session_of(v) is None, "computed by another library"
         return False
     if c == "O":
         raise refuse("recorded values cannot be kept in an object array", "Use a list.", s)

@@ -108,6 +108,12 @@ class RemoteTape(Tape):
         if self.live:
             super().append(n)
 
+    def shield(self) -> None:
+        """Memory that is lent may change from here on: what waits to read it is computed, saved copies are made."""
+        super().shield()
+        if not self.to_host:
+            self.device.flush()
+
     def finish(self) -> None:
         self.live = False
         for key in self.twins:

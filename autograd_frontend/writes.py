@@ -88,7 +88,7 @@ def flattened(x: Any) -> Any:
 
 def write_flat(x: Any, positions: Any, v: Any, picks: Any = None) -> None:
     """Entries `positions` (in C order) of `x` become those of `v`, repeated as needed, or the `picks` of it."""
-    v, positions = settle(v), on_host(positions)
+    v, positions, picks = settle(v), on_host(positions), on_host(picks)
     if not value(x).ndim:
         x = flattened(x)
     w = value(v)

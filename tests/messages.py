@@ -18,7 +18,8 @@ from autograd_frontend.running import TRACEBACK
 X = np.array([1.0, 2.0, 3.0])
 MAKERS = {"refuse", "error"}  # functions that make a RecordError
 RAISED = {"TypeError", "ValueError", "RecordError", "RecordingClosed", "ImportError"}
-ELSEWHERE = {"ops", "graph", "devices", "remote.py", "remote_lifting.py"}  # their errors are tested with what they belong to
+# their errors are tested with what they belong to
+ELSEWHERE = {"ops", "graph", "devices", "remote.py", "remote_lifting.py"}
 CHECKED = sorted(p for p in Path(HERE).rglob("*.py") if not ELSEWHERE.intersection(p.relative_to(HERE).parts))
 
 

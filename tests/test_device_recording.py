@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from autograd_frontend import RecordError, record
-from tests.cuda.host import host_session, installed
+from tests.cuda.host import host, host_session, installed
 from tests.cuda.interim import Interim
 
 from . import oracle
@@ -124,6 +124,16 @@ def test_what_was_saved_survives_a_write_back() -> None:
 
     x = np.arange(9.0).reshape(3, 3) / 10
     np.testing.assert_allclose(record(f).on("gpu")(x).backward(), record(f)(x).backward(), 1e-13)
+
+
+def test_memory_that_is_lent_may_change_after_the_call(session: Any) -> None:
+    """CuPy's arrays are not copied; what was saved of them is."""
+    x, c = session.to_cupy(session.array(X)), session.to_cupy(session.array(X + 1))
+    result = record(lambda x: np.multiply(c, x) * x)(x)
+    host(x)[...] = 0.0
+    host(c)[...] = 0.0
+    np.testing.assert_allclose(host(result.value), (X + 1) * X * X, 1e-15)
+    np.testing.assert_allclose(host(result.pullback(np.ones(3))), 2 * (X + 1) * X, 1e-15)
 
 
 def test_what_a_device_has_not_is_refused_by_line() -> None:

@@ -82,7 +82,7 @@ def test_a_function_of_cupys_arrays_runs_where_they_are(session: Any) -> None:
 
 
 def test_other_arrays_of_cupys_are_computed_with_here(session: Any) -> None:
-    """No kernel of CuPy's computes a value: not with arguments that are not differentiated, nor with captured arrays."""
+    """No kernel of CuPy's computes a value: not with other arguments of the call, nor with captured arrays."""
     table = np.arange(6.0).reshape(2, 3) + 1.0
 
     def f(x: Any, w: Any, box: Any) -> Any:

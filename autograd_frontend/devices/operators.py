@@ -16,7 +16,7 @@ POWERS = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}  # as N
 def known(x: Any) -> bool:
     """Whether an operand is a number or an array; another class may know what to do with arrays."""
     kind = type(x)  # a recorded value says that it is what it stands for
-    return issubclass(kind, (*NUMBERS, Operators)) or not hasattr(kind, "__array_ufunc__")
+    return issubclass(kind, (*NUMBERS, Operators)) or not hasattr(kind, "__array_ufunc__") or on_device(x)
 
 
 def binary(ufunc: Any) -> tuple[Any, Any, Any]:
