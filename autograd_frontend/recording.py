@@ -150,9 +150,11 @@ def overlaps(x: ndarray) -> bool:
     strides = x.strides
     if 0 in strides and any(s == 0 and n > 1 for s, n in zip(strides, x.shape, strict=True)):
         return True
-    b = getattr(x, "base", None)
+    b: Any = x.base
     while type(b) is ndarray:
         b = b.base
+    if b is None and type(x) is ndarray:  # by far the most common
+        return False
     return (type(b) is STRIDED or type(x) in REMOTE) and overlapping(x)
 
 
