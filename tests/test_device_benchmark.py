@@ -23,13 +23,14 @@ def test_every_line_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
         assert "no GPU" in gpu.machine(session) and "NumPy" in gpu.machine(session)
 
 
-def test_the_chain_is_a_kernel_each_way() -> None:
+def test_the_chain_is_a_kernel_each_way_and_one_to_keep() -> None:
     case = gpu.cases(1000)["chain"]
     with installed(SESSIONS["numpy"]()) as session:
         run = gpu.ours(case, session)
         session.driver.reset()
         value, (gradient,) = run()
-        assert session.driver.launches <= 2
+        # one each way, and one that keeps what was saved: the memory of CuPy's arrays is lent, and may change
+        assert session.driver.launches <= 3
         x = case.arguments[0]
         assert value.dtype == gradient.dtype == np.float32
         expected = value_and_grad(lambda x: gpu.chain(x).sum())(x.astype(float))[1]
