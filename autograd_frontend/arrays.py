@@ -8,7 +8,7 @@ import numpy as np
 
 STRIDED: Any = type(np.lib.stride_tricks.as_strided(np.zeros(1), (1,)).base)  # what a view made by strides is based on
 ARRAYS: set[Any] = {np.ndarray}
-TWINS: dict[int, Any] = {}  # plain arrays (id) that hold recorded values -> their memory on another device
+TWINNED: set[Any] = set()  # tapes whose recorded values are in plain arrays that have other memory on a device
 REMOTE: set[Any] = set()  # those that live on another device; each has a `session`
 
 

@@ -14,7 +14,7 @@ from .differences import LEAST, index, slope
 from .jacobians import jvp
 from .trace import Recorded
 from .transforms import only_on_cpu, plain, vjp
-from .trees import like, rebuilt
+from .trees import is_record, like, rebuilt
 
 ndarray = np.ndarray
 EACH = 32  # entries of an argument that are looked at one by one; of more, a sample
@@ -106,7 +106,7 @@ def mapped(x: Any, leaf: Callable[[Any], Any]) -> Any:
     if isinstance(x, (list, tuple)):
         entries = [mapped(e, leaf) for e in x]
         return None if all(e is None for e in entries) else like(x, entries)
-    if dataclasses.is_dataclass(x) and not isinstance(x, type):
+    if is_record(x):
         found = {field.name: mapped(getattr(x, field.name), leaf) for field in dataclasses.fields(x)}
         if all(e is None for e in found.values()):
             return None
@@ -129,7 +129,7 @@ def numbers(x: Any, path: str) -> Iterator[tuple[str, Any]]:
     elif isinstance(x, (list, tuple)):
         for i, e in enumerate(x):
             yield from numbers(e, f"{path}[{i}]")
-    elif dataclasses.is_dataclass(x) and not isinstance(x, type):
+    elif is_record(x):
         for field in dataclasses.fields(x):
             yield from numbers(getattr(x, field.name), f"{path}.{field.name}")
     elif is_real(x):
@@ -257,7 +257,7 @@ def aligned(t: Any, x: Any) -> Iterator[Any]:
     elif isinstance(x, (list, tuple)):
         for i, e in enumerate(x):
             yield from aligned(None if t is None else t[i], e)
-    elif dataclasses.is_dataclass(x) and not isinstance(x, type):
+    elif is_record(x):
         for field in dataclasses.fields(x):
             yield from aligned(None if t is None else getattr(t, field.name), getattr(x, field.name))
     elif is_real(x):

@@ -47,23 +47,29 @@ def mirror_like(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...], se
 
 
 def strong_zero(d: Any, g: Any) -> Any:
-    """`d` with exact zeros where the cotangent `g` is zero, if it has a NaN there."""
+    """`d` with exact zeros where the cotangent `g` is zero, if it has a NaN there. On another device nothing is looked
+    at: there they are put in place of each NaN."""
+    if type(d) in REMOTE or type(g) in REMOTE:
+        return np.where(np.logical_and(np.equal(g, 0), np.isnan(d)), 0, d)
     return PLAIN.where(g == 0, 0, d) if has_nan(d) else d
 
 
 def fitted(d: Any, g: Any, fit: Any) -> Any:
     """`d` with exact zeros where `g` is zero (strong zero), summed to the operand's shape, in its dtype."""
-    if type(d) in REMOTE or type(g) in REMOTE:
-        return remote_fitted(d, g, fit)
     shape, dtype, strict = fit
+    far = type(d) in REMOTE or type(g) in REMOTE
     if strict:
         d = strong_zero(d, g)
-    if shape is None:  # the operand is a Scalar
+    if far:
+        d = d if type(d) in REMOTE else np.asarray(d)
+    if shape is None:  # the operand is a Scalar, or a number of the host's
+        if far:
+            return np.add.reduce(d, axis=None) if d.ndim else d
         return float(quiet_sum(d).real)  # a float32 cotangent must not make the sum of all narrower
-    if type(d) is ndarray or type(d) is float64:
+    if far or type(d) is ndarray or type(d) is float64:
         if d.shape != shape:
             d = unbroadcast(d, shape)
-        if d.dtype != dtype:
+        if dtype is not None and d.dtype != dtype:
             d = (d if d.dtype.kind != "c" or dtype.kind == "c" else d.real).astype(dtype)
     elif dtype is not None:
         d = d.real if dtype.kind != "c" else d
@@ -111,27 +117,3 @@ def unbroadcast(d: Any, shape: tuple[int, ...]) -> Any:
     if extra:
         d = d.reshape(d.shape[extra:])
     return d if d.shape == shape else filled(d, shape, d.dtype)
-
-
-# On another device nothing is looked at
-
-
-def remote_zero(d: Any, g: Any) -> Any:
-    """On another device: `d` with exact zeros in place of NaN where the cotangent is zero."""
-    return np.where(np.logical_and(np.equal(g, 0), np.isnan(d)), 0, d)
-
-
-def remote_fitted(d: Any, g: Any, fit: Any) -> Any:
-    """`d` summed to the shape of an operand, in its dtype; of a number of the host one number, not looked at."""
-    shape, dtype, strict = fit
-    if strict:
-        d = remote_zero(d, g)
-    if type(d) not in REMOTE:
-        d = np.asarray(d)
-    if shape is None:
-        return np.add.reduce(d, axis=None) if d.ndim else d
-    if d.shape != shape:
-        d = unbroadcast(d, shape)
-    if dtype is not None and d.dtype != dtype:
-        d = (d if d.dtype.kind != "c" or dtype.kind == "c" else d.real).astype(dtype)
-    return d

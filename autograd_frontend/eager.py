@@ -69,8 +69,6 @@ def binary(op: Operation | None, call: Callable[[Any, Any], Any], a: Any, b: Any
         return text_of(call(a, formatted(b)), b)
     a, b = operand(a, b, call), operand(b, a, call)
     t = tape_of((a, b))
-    if t is not None and t.device is not None:
-        a, b = t.placed(a), t.placed(b)  # type: ignore[attr-defined]
     if foreign(a) or foreign(b):
         done, r = overloaded(call, a, b)
         if done:

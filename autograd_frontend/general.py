@@ -86,11 +86,9 @@ def on_device(
     op: Operation, call: Any, args: Any, kwargs: Any, first: Any, operands: Any, attributes: Any, t: Any
 ) -> Any:
     """The same on another device; what NumPy does not hand over to its arrays is handed over here."""
-    operands = tuple([t.placed(x) for x in operands])
     if op.views and type(operands[0]) is Tensor:
         return viewed(op, t.device.counterpart(call), args, kwargs, first, operands, attributes, t)
-    given, named = [t.placed(value(x)) for x in args], {k: t.placed(value(x)) for k, x in kwargs.items()}
-    v = computed(getattr(call, "compute", call), given, named)
+    v = computed(getattr(call, "compute", call), [value(x) for x in args], {k: value(x) for k, x in kwargs.items()})
     return finished(op, v, operands, attributes, t, (call, args, kwargs))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import functools
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from .seeds import checked
 from .tape import Node, Pair, Ref, Scalar, Tape, add_to, pass_on
 from .trace import check_source
 from .transforms import Chosen, Wrt, aux_of, grad, only_on_cpu, plain
-from .trees import Box, is_record, like, rebuilt
+from .trees import Box, is_record, like, rebuilt, with_fields
 
 ndarray = np.ndarray
 
@@ -141,14 +140,6 @@ def mapped(place: Any, x: Any, f: Callable[[Any, Any], Any], rest: Callable[[Any
         r = {k: mapped(p, x[k], f, rest) for k, p in place.items()}
         return r if type(x) is dict else rebuilt(x, r)
     return None if rest is None else constants(x, rest)
-
-
-def with_fields(x: Any, found: dict[str, Any]) -> Any:
-    """The dataclass `x` with these fields."""
-    y = copy.copy(x)
-    for k, v in found.items():
-        object.__setattr__(y, k, v)
-    return y
 
 
 def constants(x: Any, f: Callable[[Any], Any]) -> Any:

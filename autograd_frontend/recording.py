@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import ARRAYS, REMOTE, STRIDED, TWINS, address, overlapping, owner_of
+from .arrays import ARRAYS, REMOTE, STRIDED, TWINNED, address, overlapping, owner_of
 from .cotangents import COMPLEX128
 from .devices import session_of
 from .errors import WATCHING, Place, RecordError, an
@@ -259,7 +259,7 @@ def value(x: Any) -> Any:
                 changed[i] = v
         return x if changed is None else kind(changed)
     if kind is ndarray:
-        return x if not TWINS or (y := lifted(x)) is x else y.v
+        return x if not TWINNED or (y := lifted(x)) is x else y.v
     if kind not in HARMLESS and issubclass(kind, (list, tuple)) and depends(x):  # NumPy sees a sequence
         return [value(e) for e in x]
     return lent(x) if REMOTE and kind not in HARMLESS else x

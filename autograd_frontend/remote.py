@@ -6,7 +6,6 @@ and plain arrays follow when a recorded value is stored into them. Python's floa
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import sys
 import warnings
@@ -16,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import REMOTE, TWINS, address, owner_of, remote
-from .cotangents import remote_fitted, remote_zero
+from .arrays import REMOTE, TWINNED, address, owner_of, remote
+from .cotangents import fitted, strong_zero
 from .devices import session, session_of
 from .devices.table import Unsupported
 from .errors import RecordError
 from .recording import overlaps, place_in, recordable, refuse, spread
 from .tape import Node, Tape, Tensor, add_to, made, tensor
-from .trees import like, rebuilt
+from .trees import Leaf, is_record, like, rebuilt, with_fields
 
 ndarray = np.ndarray
 INEXACT = (np.longdouble, np.clongdouble, Fraction, Decimal)  # what a GPU cannot hold exactly
@@ -76,7 +75,8 @@ class RemoteTape(Tape):
         """The memory on the device of a plain array that is about to hold recorded values."""
         if remote(x):
             return x
-        found = self.twins[id(x)] = TWINS[id(x)] = self.device.array(x)
+        found = self.twins[id(x)] = self.device.array(x)
+        TWINNED.add(self)
         return found
 
     def device_view(self, x: Any, owner: Any, n: Any) -> Tensor:
@@ -100,10 +100,6 @@ class RemoteTape(Tape):
         """An array that the function left somewhere, as the caller finds it."""
         return given_back(x, self.to_host, True)
 
-    def placed(self, x: Any) -> Any:
-        """An operand: an array of CuPy's, which the function has captured, as the device's own."""
-        return self.device.adopt(x) if type(x).__module__.partition(".")[0] == "cupy" else x
-
     def append(self, n: Any) -> None:
         if self.live:
             super().append(n)
@@ -116,8 +112,7 @@ class RemoteTape(Tape):
 
     def finish(self) -> None:
         self.live = False
-        for key in self.twins:
-            TWINS.pop(key, None)
+        TWINNED.discard(self)
         for held in (self.adopted, self.saves, self.unseen, self.leaves, self.twins):
             held.clear()
 
@@ -136,22 +131,16 @@ def pass_on(edges: Any, g: Any, ops: Any) -> None:
         except (ArithmeticError, ValueError):  # of Python's floats, where IEEE has an answer
             d = rule(ops, g, *[np.float64(x) if type(x) is float else x for x in saved])
         if fit is not None:
-            d = remote_zero(d, g) if fit is True else remote_fitted(d, g, fit)
+            d = strong_zero(d, g) if fit is True else fitted(d, g, fit)
         if type(d) is int and d == 0:
             continue
         add_to(place, d)
 
 
-class RemoteLeaf:
-    """A differentiable array of an argument. `given` is the caller's, `ref` the recorded one on the device."""
+class RemoteLeaf(Leaf):
+    """One differentiable number or array of an argument, whose `ref` is on the device."""
 
-    __slots__ = ("given", "ref")
-
-    def __init__(self, given: Any, ref: Any) -> None:
-        self.given, self.ref = given, ref
-
-    def built(self, of_leaf: Any) -> Any:
-        return of_leaf(self)
+    __slots__ = ()
 
     def gradient(self) -> Any:
         """What arrived: where the argument was, in its type, shape and dtype, in memory of its own."""
@@ -192,13 +181,6 @@ def enter(x: Any, t: Any) -> Any:
     t.owners |= {owner, host}
     t.leaves.append(ref)
     return ref, RemoteLeaf(x, ref)
-
-
-def placed(x: Any, t: Any) -> Any:
-    """An argument that is not differentiated: other libraries' arrays on the device, as the device's own."""
-    if all(session_of(e) is None or remote(e) for e in leaves_in(x)):
-        return x
-    return mapped(x, lambda e: t.device.adopt(e) if session_of(e) is not None and not remote(e) else e)
 
 
 def input_node(t: Any) -> Any:
@@ -245,8 +227,8 @@ def leaves_in(x: Any, depth: int = 6) -> Any:
     """The numbers and arrays among arguments, in containers too."""
     if isinstance(x, dict):
         x = list(x.values())
-    elif depth and hasattr(type(x), "__dataclass_fields__") and not isinstance(x, type):
-        x = [getattr(x, name, None) for name in type(x).__dataclass_fields__]
+    elif depth and is_record(x):
+        x = [getattr(x, field.name, None) for field in dataclasses.fields(x)]
     if isinstance(x, (list, tuple)) and depth:
         for e in x:
             yield from leaves_in(e, depth - 1)
@@ -276,10 +258,8 @@ def mapped(x: Any, f: Any) -> Any:
         if all(found[k] is x[k] for k in x):
             return x
         return found if type(x) is dict else rebuilt(x, found)
-    if dataclasses.is_dataclass(x) and not isinstance(x, type):
-        y = copy.copy(x)
-        for field in dataclasses.fields(x):
-            if hasattr(x, field.name):
-                object.__setattr__(y, field.name, mapped(getattr(x, field.name), f))
-        return y
+    if is_record(x):
+        names = [field.name for field in dataclasses.fields(x) if hasattr(x, field.name)]
+        found = {k: mapped(getattr(x, k), f) for k in names}
+        return x if all(found[k] is getattr(x, k) for k in found) else with_fields(x, found)
     return f(x)

@@ -17,8 +17,8 @@ from .callables import of
 from .devices.table import Unsupported
 from .errors import RecordError
 from .leftovers import tidy
-from .recording import ACTIVE, HERE, LIBRARIES, is_ours
-from .remote import placed, tape_for, unsupported, write_back
+from .recording import ACTIVE, HERE, LIBRARIES, is_ours, lent
+from .remote import mapped, unsupported, write_back
 from .seeds import ones, seed
 from .sweep import sweep
 from .tape import Inside, Scalar, Tape, add_to
@@ -77,7 +77,7 @@ def run(
     """Run the program of `fn` on recorded arguments. `wrt`: the positions and names that are differentiable (default:
     all that can be). `name(i)` is what the part of the positional argument `i` is called. `before` gets the parts.
     `program` is called in place of that of `fn`."""
-    tape, entered = tape_for("cpu", args, kwargs) if tape is None else tape, list(args)
+    tape, entered = Tape() if tape is None else tape, list(args)
     parts: list[tuple[Any, Any]] = []
     for i in range(len(args)) if wrt is None else wrt:
         if type(i) is int:
@@ -96,8 +96,8 @@ def run(
             raise TypeError(not_differentiable(fn, wrt[0], args[wrt[0]] if type(wrt[0]) is int else kwargs[wrt[0]]))
         raise TypeError(nothing_to_differentiate(fn, args, kwargs))
     if tape.device is not None and wrt is not None:
-        entered = [placed(x, tape) if i not in wrt else x for i, x in enumerate(entered)]
-        named = {k: placed(x, tape) if k not in wrt else x for k, x in named.items()}
+        entered = [mapped(x, lent) if i not in wrt else x for i, x in enumerate(entered)]
+        named = {k: mapped(x, lent) if k not in wrt else x for k, x in named.items()}
     if before is not None:
         before(parts)
     others = [] if tape.fast else [Inside()]  # there are several: the fast paths leave the way to the general

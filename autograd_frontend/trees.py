@@ -41,12 +41,12 @@ class Leaf:
         if type(ref) is Scalar:
             return type(x)(ref.g)
         n = ref.n
-        if type(x) not in ARRAYS:
+        if type(x) is not ndarray:
             g = 0 if n.g is None else n.g.item() if n.g.__class__ is ndarray else n.g
             return type(x)(float(g) if isinstance(g, np.generic) and not isinstance(x, np.generic) else g)
         if n.g is None:
             return np.zeros(x.shape, x.dtype)
-        if n.own and type(n.g) in ARRAYS and n.g.base is None and n.g.dtype == x.dtype:
+        if n.own and type(n.g) is ndarray and n.g.base is None and n.g.dtype == x.dtype:
             return n.g
         return np.array(n.g, dtype=x.dtype)
 
@@ -132,6 +132,14 @@ def entries_of(x: Any) -> list[Any]:
 def is_record(x: Any) -> bool:
     """Whether `x` is an instance of a dataclass."""
     return dataclasses.is_dataclass(x) and not isinstance(x, type)
+
+
+def with_fields(x: Any, found: dict[str, Any]) -> Any:
+    """The dataclass `x` with these fields."""
+    y = copy.copy(x)
+    for k, v in found.items():
+        object.__setattr__(y, k, v)
+    return y
 
 
 def state(x: Any) -> dict[str, Any]:
@@ -239,7 +247,7 @@ def enter(x: Any, t: Tape) -> tuple[Any, Any]:
         new = {key: v for key, (v, _) in pairs.items()}
         copied: Any = new if kind is dict else rebuilt(x, new)
         return copied, Box(x, copied, parts)
-    if dataclasses.is_dataclass(x) and not isinstance(x, type):
+    if is_record(x):
         return enter_dataclass(x, t)
     return enter_other(x, t)
 
@@ -349,7 +357,7 @@ def leave(x: Any, t: Tape, s: Any, seen: set[int] | None = None) -> tuple[Any, A
         found = {k.v if isinstance(k, Ref) else k: pair for k, pair in found.items()}
         plain = {k: v for k, (v, _) in found.items()}
         return (plain if type(x) is dict else rebuilt(x, plain)), {k: place for k, (_, place) in found.items()}
-    if dataclasses.is_dataclass(x) and not isinstance(x, type):
+    if is_record(x):
         return leave_dataclass(x, t, s, seen)
     return leave_other(x, t, s)
 
@@ -358,10 +366,7 @@ def leave_dataclass(x: Any, t: Tape, s: Any, seen: set[int]) -> tuple[Any, Any]:
     found = {k: leave(v, t, s, seen) for k, v in ((f.name, getattr(x, f.name, None)) for f in dataclasses.fields(x))}
     if all(found[k][0] is getattr(x, k, None) for k in found):
         return x, None
-    y = copy.copy(x)
-    for k, (v, _) in found.items():
-        object.__setattr__(y, k, v)
-    return y, {k: place for k, (_, place) in found.items()}
+    return with_fields(x, {k: v for k, (v, _) in found.items()}), {k: place for k, (_, place) in found.items()}
 
 
 def leave_other(x: Any, t: Tape, s: Any) -> tuple[Any, Any]:

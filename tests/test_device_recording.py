@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 
 from autograd_frontend import RecordError, record
+from tests.cases.devices import X, model
 from tests.cuda.host import host, host_session, installed
 from tests.cuda.interim import Interim
 
@@ -52,21 +53,6 @@ def test_generated_programs_agree_with_the_cpu(program: Program) -> None:
     agree(program)
 
 
-TABLE = np.array([[1.0, 0.5, -0.2], [0.3, 2.0, 0.1]])
-X = np.array([0.4, -0.3, 0.8])
-
-
-def mixed_memory(x: Any) -> Any:
-    h = np.tanh(TABLE @ x)
-    out = np.zeros(4)
-    out[:2] = h
-    out[2] = h[0] * 2.0
-    out[3] = float(h.max())
-    if out[3] > 0.1:
-        out *= np.array([1.0, 2.0, 3.0, 4.0])
-    return np.sum(out * out)
-
-
 def views(x: Any) -> Any:
     y = x * 2
     y[1:] += x[:-1]
@@ -89,7 +75,7 @@ def left_outside(x: Any) -> Any:
     return box["kept"].sum() + box["kept"][2] * x[0]
 
 
-@pytest.mark.parametrize("f", [mixed_memory, views, indexed, left_outside], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [model, views, indexed, left_outside], ids=lambda f: f.__name__)
 def test_memory_of_the_host_and_of_the_device(f: Any) -> None:
     here, there = record(f)(X.copy()), record(f).on("gpu")(X.copy())
     np.testing.assert_allclose(there.value, here.value, 1e-14)
@@ -150,8 +136,8 @@ def test_what_a_device_has_not_is_refused_by_line() -> None:
 
 
 def test_without_a_gradient_it_runs_there_too() -> None:
-    result = record(mixed_memory).on("gpu", grad=False)(X.copy())
+    result = record(model).on("gpu", grad=False)(X.copy())
     assert result.device == "gpu"
-    np.testing.assert_allclose(result.value, mixed_memory(X.copy()), 1e-14)
+    np.testing.assert_allclose(result.value, model(X.copy()), 1e-14)
     with pytest.raises(RuntimeError, match="grad=False"):
         result.backward()

@@ -133,14 +133,21 @@ def put(x: Array, key: Any, v: Any) -> None:
 
 def write(session: Any, p: Picked, view: Array, v: Array, flag: Any, k: Any, once: bool) -> None:
     with session.lock:
-        values, to = source(v), target(view)
-        if values.buffer is to.buffer:
-            values = source(v.copy())
-        p = p._replace(x=to)
-        at = located(session, p, flag)
-        if k is not None:
-            k.check(flag)
+        p, values, at = aimed(session, p, view, v, flag, k)
         session.launch(kernels_index.store(p, values, at, None if once else ordered(session, at)))
+
+
+def aimed(session: Any, p: Picked, view: Array, v: Array, flag: Any, k: Any) -> tuple[Picked, Any, Any]:
+    """What a write at picked places needs: where to, which values (a copy, if they are read from there), and the
+    places, whose bounds are checked before anything is written."""
+    values, to = source(v), target(view)
+    if values.buffer is to.buffer:
+        values = source(v.copy())
+    p = p._replace(x=to)
+    at = located(session, p, flag)
+    if k is not None:
+        k.check(flag)
+    return p, values, at
 
 
 def combine_at(ufunc: str, x: Array, key: Any, v: Any, checked: bool = True) -> None:
@@ -170,13 +177,7 @@ def combine_at(ufunc: str, x: Array, key: Any, v: Any, checked: bool = True) -> 
 
 def combine(ufunc: str, session: Any, p: Picked, view: Array, v: Array, flag: Any, k: Any = None) -> None:
     with session.lock:
-        values, to = source(v), target(view)
-        if values.buffer is to.buffer:
-            values = source(v.copy())
-        p = p._replace(x=to)
-        at = located(session, p, flag)
-        if k is not None:
-            k.check(flag)
+        p, values, at = aimed(session, p, view, v, flag, k)
         session.launch(kernels_index.segments(p, values, at, ordered(session, at), ufunc))
 
 

@@ -134,7 +134,7 @@ for _name in NAMES:
         return reduced(_name, x, axis, dtype, out, keepdims, initial, where)
 
 
-def function(name: str, *functions: Any) -> None:
+def function(name: str, *functions: Any) -> Any:
     """The functions of NumPy that are reductions by a ufunc."""
 
     @implements(*functions)
@@ -148,20 +148,19 @@ def function(name: str, *functions: Any) -> None:
             where = True
         return reduced(name, a, axis, dtype, out, bool(keepdims), initial, where)
 
+    return call_it
+
 
 def without_dtype(name: str, *functions: Any) -> None:
     """The same for those that have no `dtype`."""
+    whole = function(name)
 
     @implements(*functions)
     def call_it(
         a: Any, axis: Any = None, out: Any = None, keepdims: Any = False,
         initial: Any = np._NoValue, where: Any = True,
     ) -> Any:  # fmt: skip
-        if keepdims is np._NoValue:
-            keepdims = False
-        if where is np._NoValue:
-            where = True
-        return reduced(name, a, axis, None, out, bool(keepdims), initial, where)
+        return whole(a, axis, None, out, keepdims, initial, where)
 
 
 function("add", np.sum)

@@ -18,7 +18,7 @@ from ..errors import an
 from ..leftovers import codes
 from ..recording import depends, refuse, settle
 from ..tape import Ref
-from ..trees import entries_of, holds_recorded, like, rebuilt
+from ..trees import entries_of, holds_recorded, is_record, like, rebuilt
 from .nodes import Ignored, Link, Node, Spec
 from .shapes import blank
 
@@ -79,7 +79,7 @@ class Arguments:
             if all(inside[k] is x[k] for k in x):
                 return x, forms
             return self.container(inside if kind is dict else rebuilt(x, inside), forms)
-        if dataclasses.is_dataclass(x) and not isinstance(x, type):
+        if is_record(x):
             return self.dataclass(x, name)
         if isinstance(x, ndarray):
             raise TypeError(f"argument {name} is {an(x.dtype)} {kind.__name__}: a graph takes real and boolean arrays")
@@ -124,7 +124,7 @@ class Arguments:
             if any(isinstance(k, Ref) for k in x):
                 raise refuse("a key of a dict that is returned depends on an input", "Return it as an entry.", s)
             return {k: self.result(e, s) for k, e in x.items()}
-        if dataclasses.is_dataclass(x) and not isinstance(x, type) and holds_recorded(x):
+        if is_record(x) and holds_recorded(x):
             return Fields(type(x), {f.name: self.result(getattr(x, f.name), s) for f in dataclasses.fields(x)})
         if depends(x) or holds_recorded(x) or hasattr(x, "__next__"):
             raise refuse(f"the function returns {an(type(x).__name__)}", "Return a tuple, a list or a dict.", s)
