@@ -17,6 +17,16 @@ def remote(x: Any) -> bool:
     return type(x) in REMOTE
 
 
+def is_array(x: Any) -> bool:
+    """Whether this is an array, and no scalar: one on another device may stand for one."""
+    return type(x) is np.ndarray or (type(x) in REMOTE and not x.scalar)
+
+
+def zeros(x: Any) -> Any:
+    """Zeros of the shape and dtype of an array, where it lives."""
+    return x.session.zeros(x.shape, x.dtype) if type(x) in REMOTE else np.zeros(x.shape, x.dtype)
+
+
 def owner_of(x: Any) -> Any:
     """The array (or foreign buffer) whose memory `x` looks at."""
     while type(x) in ARRAYS and x.base is not None:

@@ -15,12 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from .cotangents import has_nan, repeats
+from .arrays import ARRAYS, is_array, remote, zeros
+from .cotangents import filled, has_nan, repeats, strong_zero
+from .general import computed
 from .multilinear import strong, zeros_of
 from .ops.block import Operation
 from .ops.plain import PLAIN
 from .recording import gather, is_complex, refuse, settle, value
-from .tape import Node, Ref, Tape, Tensor, View, node, tensor
+from .remote import RemoteTape
+from .tape import Node, Ref, Tape, Tensor, View, made, tensor
 
 ndarray = np.ndarray
 float64 = np.float64
@@ -60,6 +63,17 @@ class Forward(Tape):
         super().release()
 
 
+class RemoteForward(Forward, RemoteTape):
+    """The same on another device."""
+
+    __slots__ = ()
+
+    def __init__(self, device: Any, kept: bool) -> None:
+        RemoteTape.__init__(self, device)
+        self.dual, self.kept = True, kept
+        self.steps = []
+
+
 def tangent(place: Any) -> Any:
     """The tangent at a place, or None for zero; in memory that later writes do not change."""
     if type(place) is View:
@@ -69,12 +83,17 @@ def tangent(place: Any) -> Any:
 
 
 def copied(t: Any) -> Any:
-    return t.copy() if type(t) is ndarray else t
+    return t.copy() if type(t) in ARRAYS else t
 
 
 def receive(n: Node, t: Any, v: Any) -> None:
     """Set the tangent of the node of `v`."""
-    if t is not None and type(v) is ndarray:
+    if t is not None and remote(v):
+        if not remote(t):
+            t = v.session.array(np.broadcast_to(t, v.shape))
+        if t.shape != v.shape or t.dtype != v.dtype:
+            t = filled(t, v.shape, v.dtype)
+    elif t is not None and type(v) is ndarray:
         t = np.asarray(t)
         if t.shape != v.shape or t.dtype != v.dtype:
             t = np.array(np.broadcast_to(t, v.shape), v.dtype)
@@ -87,27 +106,43 @@ def receive(n: Node, t: Any, v: Any) -> None:
 
 
 class Push:
-    """The tangent of an operation with the result `v`, at the node `n`. `edges`: (place, rule, strict, saved)."""
+    """The tangent of an operation with the result `v`, at the node `n`. `edges`: (place, rule, strict, saved); rules
+    use the functions `ops`."""
 
-    __slots__ = ("n", "v", "edges")
+    __slots__ = ("n", "v", "edges", "ops")
     n: Any
 
-    def __init__(self, n: Node, v: Any, edges: list[Any]) -> None:
-        self.n, self.edges = n, edges
-        self.v = np.broadcast_to(np.empty((), v.dtype), v.shape) if type(v) is ndarray else v  # only its shape matters
+    def __init__(self, n: Node, v: Any, edges: list[Any], t: Any) -> None:
+        self.n, self.edges, self.ops = n, edges, functions_of(t)
+        self.v = hollow(v)
 
     def run(self) -> None:
         total = None
         for place, rule, strict, saved in self.edges:
             t = tangent(place)
             if t is not None:
-                d = watched(rule(PLAIN, t, *saved), t) if strict else rule(PLAIN, t, *saved)
+                d = rule(self.ops, t, *saved)
+                d = watched(d, t) if strict else d
                 total = d if total is None else total + d
         receive(self.n, total, self.v)
 
 
+def functions_of(t: Any) -> Any:
+    """What the rules of a tape use."""
+    return PLAIN if t.device is None else t.device.ops
+
+
+def hollow(v: Any) -> Any:
+    """A result of which only the shape and the type matter."""
+    if not is_array(v):
+        return v
+    return zeros(v) if remote(v) else np.broadcast_to(np.empty((), v.dtype), v.shape)  # of a device they wait
+
+
 def watched(d: Any, t: Any) -> Any:
     """`d` with exact zeros where the tangent is zero, if it has a NaN there."""
+    if remote(d) or remote(t):
+        return strong_zero(d, t)
     return np.where(np.equal(t, 0), 0, d) if isinstance(d, (ndarray, np.generic)) and has_nan(d) else d
 
 
@@ -116,7 +151,7 @@ def push(op: Operation, v: Any, n: Node, operands: Any, attributes: Any, again: 
     if is_complex(v) or any(is_complex(value(x)) for x in operands):
         raise refuse(f"the tangent of {op.name} of complex numbers is not known", "Use reverse mode: grad, vjp.")
     if op.linear and not op.elementwise:
-        step: Push = Joint(n, v, [linear(op, operands, again)])
+        step: Push = Joint(n, v, [linear(op, operands, again)], t)
     else:
         rules = op.pulls if op.elementwise else op.pushes
         assert rules, op.name  # a block without them does not import
@@ -127,7 +162,7 @@ def push(op: Operation, v: Any, n: Node, operands: Any, attributes: Any, again: 
                 saved: list[Any] = [i] if op.variadic else []
                 gather(rule.needs, saved, v, operands, attributes, t, op.keeps)
                 edges.append([x.n, rule.function, op.elementwise and rule.strict, wide(saved)])  # type: ignore[attr-defined]
-        step = Push(n, v, edges)
+        step = Push(n, v, edges, t)
     t.done(step)
 
 
@@ -141,15 +176,15 @@ class Parts(Push):
 
     __slots__ = ()
 
-    def __init__(self, nodes: list[Any], values: list[Any], edges: list[Any]) -> None:
-        self.n, self.v, self.edges = nodes, values, edges
+    def __init__(self, nodes: list[Any], values: list[Any], edges: list[Any], t: Any) -> None:
+        self.n, self.v, self.edges, self.ops = nodes, values, edges, functions_of(t)
 
     def run(self) -> None:
         totals: list[Any] = [None] * len(self.n)
         for place, rule, _, saved in self.edges:
             t = tangent(place)
             if t is not None:
-                for i, d in enumerate(rule(PLAIN, t, *saved)):
+                for i, d in enumerate(rule(self.ops, t, *saved)):
                     totals[i] = d if totals[i] is None else totals[i] + d if d is not None else totals[i]
         for n, v, total in zip(self.n, self.v, totals, strict=True):
             if n is not None:
@@ -184,7 +219,7 @@ def linear(op: Operation, operands: Any, again: Any) -> Any:
     factors = sorted({*at, *[i for i in still if type(leaves[i]) is not int]})
 
     def with_leaves(new: list[Any]) -> Any:
-        return call(*filled(form, new), **filled(named, new))
+        return computed(call, list(completed(form, new)), completed(named, new))
 
     def with_factors(saved: list[Any]) -> Any:
         """The call as a function of its factors."""
@@ -229,23 +264,23 @@ def form_of(x: Any, leaves: list[Any], plain: set[int], still: set[int], inside:
         return type(x)([form_of(e, leaves, plain, still, inside) for e in x])
     if type(x) is dict:
         return {k: form_of(e, leaves, plain, still, inside) for k, e in x.items()}
-    leaves.append(settle(x) if type(x) is ndarray else x)  # it may hold recorded values
+    leaves.append(settle(x) if type(x) in ARRAYS else x)  # it may hold recorded values
     if inside and not isinstance(leaves[-1], (Ref, bool, str, type(None))):
         still.add(len(leaves) - 1)
     return Leaf(len(leaves) - 1)
 
 
-def filled(form: Any, leaves: list[Any]) -> Any:
+def completed(form: Any, leaves: list[Any]) -> Any:
     if type(form) is Leaf:
         return leaves[form.i]
     if type(form) is dict:
-        return {k: filled(e, leaves) for k, e in form.items()}
-    return type(form)([filled(e, leaves) for e in form])
+        return {k: completed(e, leaves) for k, e in form.items()}
+    return type(form)([completed(e, leaves) for e in form])
 
 
 def dual_handle(name: str, v: Any, s: Any, t: Any) -> Tensor:
     """A value with a node that will hold its tangent."""
-    return tensor(v, node(name, [], s), t)
+    return tensor(v, made(name, [], s, t), t)
 
 
 class Read:

@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from .forward import Forward, tangent
+from .arrays import ARRAYS, is_array, remote, zeros
+from .forward import Forward, RemoteForward, tangent
 from .memory import Gather, gather_back
 from .recording import ACTIVE, is_complex
+from .remote import host_value, tape_for
 from .running import Recording, calm, resume, run
 from .seeds import checked
-from .tape import Node, Pair, Ref, Scalar, Tape, add_to, pass_on
+from .tape import Node, Pair, Ref, Scalar, Tape, add_to
 from .trace import check_source
-from .transforms import Chosen, Wrt, aux_of, grad, only_on_cpu, plain
+from .transforms import Chosen, Wrt, aux_of, bound, device_of, grad, plain
 from .trees import Box, is_record, like, rebuilt, with_fields
 
 ndarray = np.ndarray
@@ -31,7 +33,6 @@ def jvp(f: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
     move (or is plain data). The tangent has the structure of the value: zero for constants, None in place of plain
     data. Raises ValueError or TypeError where they do not fit, RecordError for what cannot be recorded faithfully.
     """
-    only_on_cpu("jvp", f)
     args, tangents = sequence("args", args), sequence("tangents", tangents)
     if len(args) != len(tangents):
         counts = f"{len(args)} arguments and {len(tangents)} tangents"
@@ -39,10 +40,10 @@ def jvp(f: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
     moving = tuple([i for i, t in enumerate(tangents) if t is not None])
     if not moving:
         raise ValueError("jvp got no tangent: every entry of tangents is None")
-    return pushed(plain(f), args, {}, moving, [tangents[i] for i in moving])
+    return pushed(plain(f), args, {}, moving, [tangents[i] for i in moving], device_of(f))
 
 
-def pushed(fn: Any, args: Any, kwargs: Any, moving: Any, tangents: Any) -> tuple[Any, Any]:
+def pushed(fn: Any, args: Any, kwargs: Any, moving: Any, tangents: Any, device: str) -> tuple[Any, Any]:
     """The value of a call, and its derivative along tangents of the arguments at these positions and keywords."""
     if ACTIVE:
         from .nested_jacobians import push_inside
@@ -51,9 +52,10 @@ def pushed(fn: Any, args: Any, kwargs: Any, moving: Any, tangents: Any) -> tuple
         tangents = held(tangents)
         if (nested := inside(fn, args, kwargs, moving, tangents)) is not None:
             return push_inside(nested, tangents)
-    tape, recording = forward(fn, args, kwargs, moving, False, lambda parts: move(parts, tangents))
+    tape, recording = forward(fn, args, kwargs, moving, False, lambda parts: move(parts, tangents), device)
     try:
-        return recording.value, outgoing(recording.place, recording.value)
+        v, t = recording.value, outgoing(recording.place, recording.value)
+        return (v, t) if tape.device is None else (host_value(v, tape.to_host), host_value(t, tape.to_host))
     finally:
         tape.release()
 
@@ -79,11 +81,12 @@ def jacobian_inside(nested: Any, parts: Any, several: bool) -> Any:
 
 
 def forward(
-    fn: Any, args: Any, kwargs: Any, places: Any, kept: bool, before: Callable[[Any], None]
-) -> tuple[Forward, Recording]:
+    fn: Any, args: Any, kwargs: Any, places: Any, kept: bool, before: Callable[[Any], None], device: str
+) -> tuple[Any, Recording]:
     """Run a function with tangents, those that `before` gives the parts of its arguments."""
     check_source(fn)
-    tape = Forward(kept)
+    here = tape_for(device, args, kwargs).device
+    tape = Forward(kept) if here is None else RemoteForward(here, kept)
     calm()
     try:
         return tape, run(fn, None, args, kwargs, places, tape, before)
@@ -99,7 +102,7 @@ def move(parts: Any, tangents: list[Any]) -> None:
 
 def move_part(part: Any, t: Any, where: str) -> None:
     if type(part) is not Box:
-        part.ref.n.g = None if t is None else checked(part.given, t, where, "tangent")
+        part.ref.n.g = None if t is None else checked(primal(part), t, where, "tangent")
         return
     for key, p in part.parts:
         try:
@@ -107,6 +110,11 @@ def move_part(part: Any, t: Any, where: str) -> None:
         except (KeyError, IndexError, TypeError, AttributeError):
             raise ValueError(f"the tangent of {where} lacks {key!r}") from None
         move_part(p, e, f"{where}[{key!r}]")
+
+
+def primal(leaf: Any) -> Any:
+    """The argument where the recording has it."""
+    return leaf.ref.v if remote(leaf.ref.v) else leaf.given
 
 
 def outgoing(place: Any, x: Any) -> Any:
@@ -121,6 +129,9 @@ def still_one(v: Any) -> Any:
 
 def typed(t: Any, v: Any) -> Any:
     """A tangent in the type, shape and dtype of its value, in memory of its own."""
+    if remote(v):
+        t = zeros(v) if t is None else t.astype(v.dtype)
+        return t[()] if v.scalar and not t.scalar else t
     if type(v) is ndarray:
         return np.zeros(v.shape, v.dtype) if t is None else np.array(t, v.dtype)
     t = t.item() if isinstance(t, np.generic) and not isinstance(v, np.generic) else t
@@ -150,7 +161,7 @@ def constants(x: Any, f: Callable[[Any], Any]) -> Any:
         return {k: constants(e, f) for k, e in x.items()}
     if is_record(x):
         return with_fields(x, {e.name: constants(getattr(x, e.name, None), f) for e in dataclasses.fields(x)})
-    real = x.dtype.kind == "f" if type(x) is ndarray else isinstance(x, (float, np.floating, Fraction, Decimal))
+    real = x.dtype.kind == "f" if type(x) in ARRAYS else isinstance(x, (float, np.floating, Fraction, Decimal))
     return f(x) if real else None
 
 
@@ -172,7 +183,7 @@ def sweep_keeping(tape: Tape) -> None:
                     gather_back(n.place, n.key, g)
             elif isinstance(n, Node):
                 if (g := n.arrived()) is not None:
-                    n.op.back(n, g) if type(n) is Pair else pass_on(n.edges, g)
+                    n.op.back(n, g) if type(n) is Pair else n.hand_on(g)
             else:
                 n.sweep()
 
@@ -190,8 +201,9 @@ def leaves_of(parts: Any) -> list[Any]:
 class Blocks:
     """The blocks of a Jacobian: for every number or array of the value and every one of the arguments, by their ids."""
 
-    def __init__(self) -> None:
+    def __init__(self, tape: Tape) -> None:
         self.blocks: dict[tuple[int, int], Any] = {}
+        self.device = tape.device
 
     def block(self, ref: Any, v: Any, leaf: Any) -> Any:
         """The block of two of them, of the shape of the value followed by that of the argument."""
@@ -199,7 +211,8 @@ class Blocks:
         if key not in self.blocks:
             x = leaf.given.v if isinstance(leaf.given, Ref) else leaf.given
             dtype = np.result_type(*[e.dtype if hasattr(e, "dtype") else type(e) for e in (v, x)])
-            self.blocks[key] = np.zeros((*np.shape(v), *np.shape(x)), dtype)
+            make = np.zeros if self.device is None else self.device.zeros
+            self.blocks[key] = make((*np.shape(v), *np.shape(x)), dtype)
         return self.blocks[key]
 
     def result(self, place: Any, x: Any, parts: Any, several: bool) -> Any:
@@ -219,11 +232,11 @@ def entries(x: Any) -> list[Any]:
 
 def unit(x: Any, i: Any) -> Any:
     """A tangent or cotangent of `x` that is 1 at one entry."""
-    if type(x) is not ndarray:
-        return type(x)(1)
+    if not is_array(x):
+        return x.__class__(1)
     u = np.zeros(x.shape, x.dtype)
     u[i] = 1
-    return u
+    return x.session.array(u) if remote(x) else u
 
 
 def refs_of(place: Any, x: Any) -> list[tuple[Any, Any]]:
@@ -241,7 +254,6 @@ def jacfwd(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callab
     that of the argument. TypeError for arguments that are not differentiable. With `has_aux`, `f` returns
     `(value, aux)`, and `(Jacobian, aux)` is what comes out.
     """
-    only_on_cpu("jacfwd", f)
     chosen = Chosen(f, wrt)
 
     def differentiated(*args: Any, **kwargs: Any) -> Any:
@@ -254,30 +266,35 @@ def jacfwd(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callab
 
         def first(parts: Any) -> None:
             leaf = leaves_of(parts)[0]
-            leaf.ref.n.g = unit(leaf.given, (entries(leaf.given) or [()])[0]) if np.size(leaf.given) else None
+            leaf.ref.n.g = unit(primal(leaf), (entries(leaf.given) or [()])[0]) if np.size(leaf.given) else None
 
-        tape, recording = forward(chosen.fn, args, kwargs, places, True, first)
+        tape, recording = forward(chosen.fn, args, kwargs, places, True, first, chosen.device)
         parts = chosen.in_order(recording, places, args, kwargs)
         aux = aux_of(recording) if has_aux else None
         try:
-            found = columns(tape, recording, parts, chosen.several)
-            return (found, aux) if has_aux else found
+            return at_home(columns(tape, recording, parts, chosen.several), aux, has_aux, tape)
         finally:
             tape.release()
 
-    return functools.wraps(chosen.fn)(differentiated)
+    return bound(functools.wraps(chosen.fn)(differentiated), chosen.device)
+
+
+def at_home(found: Any, aux: Any, has_aux: bool, tape: Any) -> Any:
+    """A derivative, and what came with it, where the caller's arrays are."""
+    both = (found, aux) if has_aux else found
+    return both if tape.device is None else host_value(both, tape.to_host)
 
 
 def columns(tape: Forward, recording: Recording, parts: Any, several: bool) -> Any:
     """Push a unit tangent for every entry of the arguments. The first has been pushed by the run itself."""
-    blocks, results = Blocks(), refs_of(recording.place, recording.value)
+    blocks, results = Blocks(tape), refs_of(recording.place, recording.value)
     leaves, fresh = leaves_of(recording.parts), True
     for leaf in leaves:
         for i in entries(leaf.given):
             if not fresh:
                 for other in leaves:
                     still(other.ref.n)
-                put(leaf.ref.n, unit(leaf.given, i))
+                put(leaf.ref.n, unit(primal(leaf), i))
                 tape.again()
             fresh = False
             for ref, v in results:
@@ -305,7 +322,6 @@ def put(n: Any, t: Any) -> None:
 def jacrev(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The Jacobian of `f` as a function, in reverse mode: one recording, then one sweep for each entry of the value.
     Otherwise as `jacfwd`; it costs less where the value has fewer entries than the arguments."""
-    only_on_cpu("jacrev", f)
     chosen = Chosen(f, wrt)
 
     def differentiated(*args: Any, **kwargs: Any) -> Any:
@@ -316,7 +332,7 @@ def jacrev(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callab
             found = jacobian_inside(nested, chosen.in_order(nested, places, args, kwargs), chosen.several)
             return (found, aux) if has_aux else found
         check_source(chosen.fn)
-        tape = Tape()
+        tape = tape_for(chosen.device, args, kwargs)
         tape.kept = True
         calm()
         try:
@@ -327,17 +343,16 @@ def jacrev(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callab
         tape.finish()
         aux = aux_of(recording) if has_aux else None
         try:
-            found = rows(tape, recording, parts, chosen.several)
-            return (found, aux) if has_aux else found
+            return at_home(rows(tape, recording, parts, chosen.several), aux, has_aux, tape)
         finally:
             tape.release()
 
-    return functools.wraps(chosen.fn)(differentiated)
+    return bound(functools.wraps(chosen.fn)(differentiated), chosen.device)
 
 
 def rows(tape: Tape, recording: Recording, parts: Any, several: bool) -> Any:
     """Sweep back a unit cotangent for every entry of the value."""
-    blocks, leaves = Blocks(), leaves_of(recording.parts)
+    blocks, leaves = Blocks(tape), leaves_of(recording.parts)
     for ref, v in refs_of(recording.place, recording.value):
         if is_complex(v):
             raise TypeError("jacrev needs a real value: return real and imaginary parts")
@@ -345,7 +360,7 @@ def rows(tape: Tape, recording: Recording, parts: Any, several: bool) -> Any:
             add_to(ref if type(ref) is Scalar else ref.n, unit(v, i))
             sweep_keeping(tape)
             for leaf in leaves:
-                blocks.block(ref, v, leaf)[i] = leaf.gradient()
+                blocks.block(ref, v, leaf)[i] = leaf.arrived()
                 forget(leaf.ref)
     return blocks.result(recording.place, recording.value, parts, several)
 
@@ -364,15 +379,13 @@ def hessian(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Calla
     For an array of shape s it has shape `s + s`; for a tuple `wrt` it is a tuple of tuples of blocks. With `has_aux`,
     `f` returns `(value, aux)`, and `(Hessian, aux)` is what comes out.
     """
-    only_on_cpu("hessian", f)
-    return functools.wraps(plain(f))(jacfwd(grad(f, wrt, has_aux), wrt, has_aux))
+    return bound(functools.wraps(plain(f))(jacfwd(grad(f, wrt, has_aux), wrt, has_aux)), device_of(f))
 
 
 def hvp(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
     """`hvp(f)(x, v, *args)`: the derivative of the gradient of the scalar-valued `f(x, *args)` with respect to `x`,
     along `v`, forward over reverse. It fits `scipy.optimize.minimize(hessp=)`. With `wrt`, gradient and `v` are those
     of that argument (for a tuple, tuples); `v` stays the second argument of the call."""
-    only_on_cpu("hvp", f)
     chosen, gradient = Chosen(f, wrt), grad(f, wrt)
 
     @functools.wraps(chosen.fn)
@@ -382,6 +395,6 @@ def hvp(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
         places = chosen.places(args, kwargs)[0]
         if len(tangents) != len(places):
             raise ValueError(f"hvp: v has {len(tangents)} entries, expected {len(places)}, those of wrt")
-        return pushed(gradient, args, kwargs, places, tangents)[1]
+        return pushed(gradient, args, kwargs, places, tangents, chosen.device)[1]
 
-    return product
+    return bound(product, chosen.device)

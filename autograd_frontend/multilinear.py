@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import ARRAYS, remote
+from .devices.strict import bilinear
 from .ops.plain import finite
-
-ndarray = np.ndarray
 
 
 def zeros_of(x: Any) -> Any:
     """Zeros of the shape and type of `x`; `0*x` of an infinity is none."""
-    if type(x) is ndarray and x.dtype.kind in "fc":
+    if type(x) in ARRAYS and x.dtype.kind in "fc":
         return np.zeros_like(x)
     return type(x)(0) if isinstance(x, (float, complex, np.inexact, Fraction, Decimal)) else 0 * x
 
@@ -25,8 +25,10 @@ def strong(f: Callable[[list[Any]], Any], factors: list[Any], moves: int) -> Any
     """`f(factors)`, every entry of which is a sum of products of an entry of each factor. A product with a zero of the
     tangent, `factors[moves]`, is exactly zero; what infinities and NaNs in the others add is found from how many
     products have them, and with which signs."""
-    d = f(factors)
     others = [x for i, x in enumerate(factors) if i != moves]
+    if any(map(remote, factors)):  # where nothing is looked at, products take the care
+        return bilinear(lambda *_: f(factors), factors[moves], others[0])
+    d = f(factors)
     if finite(d) or all(map(finite, others)):
         return d
     t = np.asarray(factors[moves])

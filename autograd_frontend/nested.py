@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import ARRAYS, is_array, remote, zeros
 from .callables import of
 from .cotangents import fitted, has_nan, mirror_like, repeats, winners
 from .eager import EAGER
@@ -27,7 +28,7 @@ from .ops.plain import FLOATS, PLAIN
 from .recording import ACTIVE, BUILDING, builder_of, depends, mine, recordable, refuse, settle, site, value, whole
 from .seeds import ones, seed
 from .stores import Scatter, Store
-from .tape import Deep, Inside, Node, Pair, Ref, Scalar, Tape, Tensor, View, node, tensor
+from .tape import Deep, Inside, Node, Pair, Ref, Scalar, Tape, Tensor, View, deep, made, tensor
 from .trees import Box, enter, entries_of, holds_recorded
 
 ndarray = np.ndarray
@@ -65,7 +66,7 @@ def sum_handle(name: str, v: Any, edges: list[Any], s: Any, t: Any) -> Any:
     """A sum with its tangent."""
     if not recordable(v, s):
         return v
-    n: Any = node(name, edges if t.deep else [], s)
+    n = made(name, edges if t.deep else [], s, t)
     t.append(n)
     t.done(Sum(n, v, [edge[0] for edge in edges]))
     return tensor(v, n, t)
@@ -80,19 +81,19 @@ def deep_handle(op: Operation, v: Any, operands: Any, attributes: Any, edges: li
         if t.graph is not None:
             rest = t.graph.kept(op, operands, settings)
         else:
-            _, *rest = of(op.value)(PLAIN, *operands, **settings)
+            _, *rest = of(op.value)(rule_functions(t.device), *operands, **settings)
         kept = dict(zip(op.keeps, rest, strict=True))
-    r = tensor(v, None, t)
-    r.n = n = deep_node(op, v, r, operands, edges, kept, s)
+    r = tensor(v if t.device is None or type(v) is not ndarray else t.device.array(v), None, t)
+    r.n = n = deep_node(op, v, r, operands, edges, kept, s, t)
     t.quiet = True
     t.append(n)
     t.unseen.append(n)
     return r
 
 
-def deep_node(op: Operation, v: Any, result: Any, operands: Any, edges: list[Any], kept: Any, s: Any) -> Any:
+def deep_node(op: Operation, v: Any, result: Any, operands: Any, edges: list[Any], kept: Any, s: Any, t: Tape) -> Any:
     """The node of an operation that made `v`; `result` stands for it in what the rules need."""
-    n: Any = node(op.name, edges, s, Deep)
+    n = deep(op.name, edges, s, t)
     rules = {rule.function: rule.needs for rule in op.pulls}
     kept = {**kept, "memo": []}  # what rules tell each other: not what they tell each other of plain values
     n.refs = [references(rules[e[1]], e[3], result, operands, kept, op.variadic) for e in edges]
@@ -144,36 +145,35 @@ class Inner:
         """What arrived, in the type, shape and dtype of the argument, in memory of its own."""
         x = value(self.given)
         g = (self.sweep if sweep is None else sweep).arrived(self.ref.n)
-        if type(x) is ndarray:
-            return np.zeros(x.shape, x.dtype) if g is None else of(np.array)(g, dtype=x.dtype)
+        if is_array(x):
+            return zeros(x) if g is None else of(np.array)(g, dtype=x.dtype)
         if g is None:
-            return type(x)(0)
-        g = of(np.ndarray.item)(g) if type(value(g)) is ndarray else g
-        return g if type(value(g)) is type(x) else of(type(x))(g)
+            return x.__class__(0)
+        g = of(np.ndarray.item)(g) if is_array(value(g)) else g
+        return g if value(g).__class__ is x.__class__ else of(x.__class__)(g)
 
 
 def alias(x: Any, t: Tape) -> Any:
     """An argument of the inner function: the same value, with a cotangent of its own."""
-    x = settle(x) if type(x) is ndarray else x
+    x = settle(x) if type(x) in ARRAYS else x
     v = value(x)
     edges = []
     if isinstance(x, Ref):
         place: Any = x if type(x) is Scalar else x.n  # type: ignore[attr-defined]
         edges = [[place, whole, None, []]]
-    n: Any = node("input", edges, site(), Deep)
-    n.refs, n.floats = [[] for _ in edges], False
+    n = deep("input", edges, site(), t)
     t.quiet = True
     t.append(n)
     if t.dual and edges:
         t.done(Sum(n, v, [place]))  # type: ignore[attr-defined]
-    r = tensor(v.copy(order="K") if type(v) is ndarray else v, n, t)
+    r = tensor(v.copy(order="K") if is_array(v) else v, n, t)
     if t.graph is not None:
         t.graph.alias(x, r)
     return r
 
 
 def differentiable(v: Any) -> bool:
-    if type(v) is ndarray or isinstance(v, np.floating):
+    if type(v) in ARRAYS or isinstance(v, np.floating):
         return bool(v.dtype.kind == "f")
     return type(v) in (float, Fraction, Decimal)
 
@@ -190,11 +190,6 @@ class Nested:
     """The recording of an inner function: `value`, its `parts`, and `pull`, its derivative as recorded values."""
 
     def __init__(self, fn: Any, args: Any, kwargs: Any, places: Any, t: Tape) -> None:
-        if t.device is not None:
-            raise refuse(
-                "a derivative is taken inside a function that runs on another device",
-                'Take it outside, or run the function on the CPU: f.on("cpu").',
-            )
         self.tape, self.parts, self.used = t, [], False
         entered, named, marker = list(args), dict(kwargs), Inside()
         t.deep, t.fast = t.deep + 1, False
@@ -378,8 +373,9 @@ class Sweep:
             if (builder := builder_in((g, refs))) is not None:  # it has to look when it runs
                 self.add(place, builder.pulled(rule, floats, g, refs, fit, place))
                 continue
-            d = applied(rule, FLOATS if floats else PLAIN, g, refs)
-            self.add(place, fit_to(watched(d, g) if n.op != "input" else d, g, fit))
+            d = applied(rule, FLOATS if floats else rule_functions(n.session), g, refs)
+            strict = fit is None or fit is True or fit[2]  # an elementwise operation
+            self.add(place, fit_to(watched(d, g) if strict and n.op != "input" else d, g, fit))
 
     def store(self, n: Store) -> None:
         """A write: the entries hand over their cotangent and keep none."""
@@ -404,13 +400,22 @@ class Sweep:
             EAGER.store(EAGER.add(EAGER.getitem(m, n.key, site()), g, site()), m, n.key, site())
 
 
+def rule_functions(session: Any) -> Any:
+    """What rules that are recorded themselves use, on the arrays of a device."""
+    if session is None:
+        return PLAIN
+    from .careful import CAREFUL
+
+    return CAREFUL
+
+
 def builder_in(x: Any) -> Any:
     """What builds a graph that `x` is part of."""
     return builder_of(x) if BUILDING else None
 
 
 def copied(g: Any) -> Any:
-    return of(np.copy)(g) if type(value(g)) is ndarray else g
+    return of(np.copy)(g) if is_array(value(g)) else g
 
 
 def applied(rule: Callable[..., Any], ops: Any, g: Any, refs: Any) -> Any:
@@ -418,7 +423,8 @@ def applied(rule: Callable[..., Any], ops: Any, g: Any, refs: Any) -> Any:
     try:
         return of(rule)(ops, g, *refs)
     except (ArithmeticError, ValueError):
-        return of(rule)(PLAIN, *[wide(x, (int, float) if ops is FLOATS else (float,)) for x in (g, *refs)])
+        kinds: tuple[type, ...] = (int, float) if ops is FLOATS else (float,)
+        return of(rule)(PLAIN if ops is FLOATS else ops, *[wide(x, kinds) for x in (g, *refs)])
 
 
 def wide(x: Any, kinds: tuple[type, ...]) -> Any:
@@ -430,6 +436,8 @@ def wide(x: Any, kinds: tuple[type, ...]) -> Any:
 def watched(d: Any, g: Any) -> Any:
     """`d` with exact zeros where the cotangent is zero, if it has a NaN there."""
     v = value(d)
+    if remote(v) or remote(value(g)):
+        return of(np.where)(np.logical_and(np.equal(value(g), 0), np.isnan(v)), 0, d)  # nothing is looked at
     if isinstance(v, (float, ndarray, np.floating)) and has_nan(v):
         zero = np.equal(value(g), 0)
         if zero.any() if isinstance(zero, ndarray) else zero:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import is_array
 from .callables import of
 from .eager import EAGER
 from .jacobians import entries, mapped, refs_of, still_one, unit
@@ -36,7 +37,7 @@ def push_inside(nested: Nested, tangents: list[Any]) -> tuple[Any, Any]:
         return [leaf.gradient(sweep) for leaf, _ in moved]
 
     # anywhere will do; at zero, exact zeros would hide what is singular
-    ones = [np.ones(v.shape, v.dtype) if type(v) is ndarray else type(v)(1) for _, v in results]
+    ones = [np.ones_like(v) if is_array(v) else v.__class__(1) for _, v in results]
     transpose = Nested(pull, (ones,), {}, [0], nested.tape)
     pulled = [(settle(g), t) for g, (_, t) in zip(transpose.value, moved, strict=True)]
     sweep = transpose.swept([(g, t) for g, t in pulled if isinstance(g, Ref)])
@@ -90,5 +91,5 @@ def stacked(rows: list[Any], v: Any, x: Any) -> Any:
     if shape:
         block = of(np.reshape)(of(np.stack)(rows), shape)
         return block if value(block).dtype == dtype else of(np.array)(block, dtype=dtype)
-    g = EAGER.getitem(rows[0], (), site()) if type(value(rows[0])) is ndarray else rows[0]
+    g = EAGER.getitem(rows[0], (), site()) if is_array(value(rows[0])) else rows[0]
     return g if dtype.kind == "O" or isinstance(value(g), dtype.type) else of(dtype.type)(g)

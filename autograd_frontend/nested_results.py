@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import ARRAYS, is_array
 from .callables import of
 from .errors import an
 from .recording import settle, value
@@ -24,7 +25,7 @@ ndarray = np.ndarray
 
 def places_of(x: Any, counts: Callable[[Any], bool]) -> Any:
     """The recorded values that count in a result, in its structure; None where there is none."""
-    x = settle(x) if type(x) is ndarray else x
+    x = settle(x) if type(x) in ARRAYS else x
     if isinstance(x, Ref):
         return x if counts(x) else None
     if isinstance(x, (list, tuple)):
@@ -63,12 +64,7 @@ def value_of(x: Any) -> Any:
 
 def held(x: Any) -> Any:
     """A tangent in memory of its own: the function may write into what it was made of."""
-    return replaced(x, lambda e: of(np.copy)(e) if is_array(e) else e)
-
-
-def is_array(x: Any) -> bool:
-    """Whether this is an array, recorded or not."""
-    return type(x) is ndarray or (isinstance(x, Ref) and type(value(x)) is ndarray)
+    return replaced(x, lambda e: of(np.copy)(e) if is_array(value(e)) else e)
 
 
 def entry_of(x: Any, k: Any) -> Any:
@@ -102,9 +98,9 @@ def fitting(x: Any, c: Any, where: str, what: str) -> Any:
     v: Any = value(c)
     if np.shape(v) != np.shape(x):
         raise ValueError(f"the {what} of {where} has shape {np.shape(v)}, expected {np.shape(x)}")
-    if type(x) is ndarray:
-        return c if type(v) is ndarray and v.dtype == x.dtype else of(np.array)(c, dtype=x.dtype)
+    if is_array(x):
+        return c if is_array(v) and v.dtype == x.dtype else of(np.array)(c, dtype=x.dtype)
     if isinstance(x, (Fraction, Decimal)) and type(v) is not type(x):
         raise TypeError(f"the {what} of {where} is {an(type(v).__name__)}, expected {an(type(x).__name__)}")
-    c = of(np.ndarray.item)(c) if type(v) is ndarray else c
-    return c if type(value(c)) is type(x) else of(type(x))(c)
+    c = of(np.ndarray.item)(c) if is_array(v) else c
+    return c if value(c).__class__ is x.__class__ else of(x.__class__)(c)

@@ -33,7 +33,7 @@ from .recording import (
 )  # fmt: skip
 from .rewrite import place_of
 from .stores import protect
-from .tape import Deep, Node, Ref, Scalar, Tensor, node, tensor
+from .tape import Ref, Scalar, Tensor, deep, made, node, tensor
 from .trees import holds_recorded, like, rebuilt
 
 ndarray = np.ndarray
@@ -289,7 +289,8 @@ def references(c: Call, edges: Any, operands: Any, results: list[Any]) -> list[A
 def joined(c: Call, box: list[Any], operands: Any, shared: list[Any], t: Any) -> list[Any]:
     """The handles of several results. Their cotangents meet in one node, whose cotangent is a `Parts`."""
     op, s = c.p.operation, c.s
-    joint: Any = node(op.name, edges_of(op, tuple(box), operands, {"shared": shared}, t), s, Deep if t.deep else Node)
+    edges = edges_of(op, tuple(box), operands, {"shared": shared}, t)
+    joint: Any = deep(op.name, edges, s, t) if t.deep else made(op.name, edges, s, t)
     t.append(joint)
     t.unseen.append(joint)
     one = separate_part if t.dual else handle
@@ -301,9 +302,9 @@ def joined(c: Call, box: list[Any], operands: Any, shared: list[Any], t: Any) ->
         rule = op.pushes[0].function
         places: list[Any] = [[operands[i].n, rule, None, [i, shared]] for i in c.kinds]
         nodes = [None if kind is None else r.n for r, kind in zip(results, c.results, strict=True)]
-        t.done(forward.Parts(nodes, box, places))
+        t.done(forward.Parts(nodes, box, places, t))
     if t.deep:
-        joint.refs, joint.floats = references(c, joint.edges, operands, results), False
+        joint.refs = references(c, joint.edges, operands, results)
     return results
 
 

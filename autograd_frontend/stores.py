@@ -378,7 +378,7 @@ def into(op: Operation, call: Callable[[], Any], operands: Any, attributes: Any,
     if t.deep:
         from .nested import deep_node
 
-        n: Any = deep_node(op, result, RESULT_TO_COME, operands, edges, {}, s)
+        n: Any = deep_node(op, result, RESULT_TO_COME, operands, edges, {}, s, t)
         t.note(n.refs)
     else:
         n = made(op.name, edges, s, t)

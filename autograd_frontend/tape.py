@@ -37,7 +37,7 @@ class Tape(list[Any]):
         "saves", "unseen", "exposed", "ours", "adopted", "leaves", "owners", "shared", "spread", "library", "refusals",
     )  # fmt: skip
     graph: Any = None  # what the nodes of a graph are put into, while one is built (graph/build.py)
-    kind: Any = None  # what its nodes are, where they are not `Node`
+    kind: Any = None  # what its nodes are
     device: Any = None  # the session of another device that its arrays live on (remote.py)
     __eq__ = object.__eq__  # a tape is itself: `ACTIVE.remove(tape)` is one step, also between threads
     __hash__ = object.__hash__  # type: ignore[assignment]
@@ -240,6 +240,10 @@ class Node:
             pass_on(self.edges, g)
         self.edges = None
 
+    def hand_on(self, g: Any) -> None:
+        """Hand a cotangent to the inputs."""
+        pass_on(self.edges, g)
+
     def mirror(self) -> Any:
         """The cotangent as writable memory laid out as the value is."""
         if self.own != 2:
@@ -264,6 +268,9 @@ class Node:
         return g
 
 
+Tape.kind = Node
+
+
 def node(op: str, edges: list[Any], s: Any, kind: type[Node] = Node) -> Node:
     n = kind()
     n.g = None
@@ -277,24 +284,36 @@ def node(op: str, edges: list[Any], s: Any, kind: type[Node] = Node) -> Node:
 
 def made(op: str, edges: list[Any], s: Any, t: Tape) -> Node:
     """A node of the kind that a tape has."""
-    if t.device is None:
-        return node(op, edges, s)
     n = node(op, edges, s, t.kind)
-    n.session = t.device  # type: ignore[attr-defined]
+    if t.device is not None:
+        n.session = t.device  # type: ignore[attr-defined]
     return n
 
 
 class Deep(Node):
     """An operation inside a derivative that is taken in the recorded function: `refs` are, for every edge, the saved
-    operands as recorded values, so that its rule can be recorded; `floats` says that the rule is one of floats."""
+    operands as recorded values, so that its rule can be recorded; `floats` says that the rule is one of floats. It is
+    swept as the other nodes of its tape are, which are of this `kind`."""
 
-    __slots__ = ("refs", "floats")
+    __slots__ = ("refs", "floats", "kind", "session")
     refs: Any
     floats: bool
+    kind: type[Node]
+    session: Any
 
     def sweep(self) -> None:
-        Node.sweep(self)
+        self.kind.sweep(self)
         self.refs = None
+
+    def hand_on(self, g: Any) -> None:
+        self.kind.hand_on(self, g)
+
+
+def deep(op: str, edges: list[Any], s: Any, t: Tape) -> Deep:
+    n: Any = node(op, edges, s, Deep)
+    n.refs, n.floats = [[] for _ in edges], False
+    n.kind, n.session = t.kind, t.device
+    return n
 
 
 class Pair(Node):

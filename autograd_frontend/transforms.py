@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DeviceUnavailable, an
+from .errors import an
 from .leftovers import leaves_nothing
 from .recording import ACTIVE, is_complex
 from .remote import host_value, tape_for
@@ -26,10 +26,9 @@ def plain(f: Callable[..., Any]) -> Callable[..., Any]:
     return f.__wrapped__ if isinstance(f, Recorded) else f
 
 
-def only_on_cpu(what: str, f: Callable[..., Any]) -> None:
-    """Refuse a function bound to another device: it would run on the CPU without a word."""
-    if isinstance(f, Recorded) and f._device != "cpu":
-        raise DeviceUnavailable(f'{what} does not run on {f._device}: write {what} of f.on("cpu"), or grad, vjp')
+def device_of(f: Callable[..., Any]) -> str:
+    """Where a function is bound to run: a recorded one, or a derivative of one."""
+    return f._device if isinstance(f, Recorded) else getattr(f, "_device", "cpu")
 
 
 SMALL = 300  # nodes
@@ -44,7 +43,7 @@ class Chosen:
         if not callable(f):
             raise TypeError(f"grad takes a function, not {type(f).__name__}")
         self.fn = plain(f)
-        self.device = f._device if isinstance(f, Recorded) else "cpu"
+        self.device = device_of(f)
         self.several = isinstance(wrt, (tuple, list))
         given = tuple(wrt) if isinstance(wrt, (tuple, list)) else (wrt,)
         self.wrt = tuple([int(w) if isinstance(w, np.integer) else w for w in given])
@@ -198,7 +197,13 @@ def value_and_grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -
             value = host_value(value, recording.tape.to_host)
         return value, (tuple(gradients) if chosen.several else gradients[0])
 
-    return differentiated
+    return bound(differentiated, chosen.device)
+
+
+def bound(f: Callable[..., Any], device: str) -> Callable[..., Any]:
+    """A derivative, which runs where its function does, and so do its own derivatives."""
+    f._device = device  # type: ignore[attr-defined]
+    return f
 
 
 def check_scalar(recording: Any, has_aux: bool) -> None:
@@ -248,7 +253,7 @@ def grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Callable
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
-    return differentiated
+    return bound(differentiated, device_of(f))
 
 
 def vjp(f: Callable[..., Any], *args: Any, has_aux: bool = False, **kwargs: Any) -> Any:
