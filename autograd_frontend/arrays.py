@@ -69,3 +69,35 @@ def address(x: Any) -> int:
 def on_host(x: Any) -> Any:
     """Plain data as NumPy has it, for plain arrays of the host."""
     return x.get() if type(x) in REMOTE else x
+
+
+def held(x: Any, dtype: Any = None) -> Any:
+    """Plain data as an array in memory of its own, where it lives."""
+    return x.astype(x.dtype if dtype is None else dtype) if type(x) in REMOTE else np.array(x, dtype)
+
+
+def plainly(f: Any, args: Any, kwargs: Any) -> Any:
+    """A call of NumPy's or SciPy's with plain data; on the host, where a device of some of it has no such function."""
+    from .devices.table import Unsupported
+
+    try:
+        return f(*args, **kwargs)
+    except Unsupported:
+        home, named = [brought(x) for x in args], {k: brought(x) for k, x in kwargs.items()}
+        same = all(a is b for a, b in zip((*args, *kwargs.values()), (*home, *named.values()), strict=True))
+        if same or any(map(callable, (*args, *kwargs.values()))):
+            raise
+    return f(*home, **named)
+
+
+def brought(x: Any) -> Any:
+    """Plain data of a device as NumPy has it, in containers too; nobody may write into what is a copy."""
+    if type(x) in (list, tuple):
+        items = [brought(e) for e in x]
+        return x if all(a is b for a, b in zip(items, x, strict=True)) else type(x)(items)
+    if type(x) not in REMOTE:
+        return x
+    y = x.get()
+    if isinstance(y, np.ndarray):
+        y.flags.writeable = False
+    return y

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from . import operators, rewrite
-from .arrays import ARRAYS, REMOTE
+from .arrays import ARRAYS, REMOTE, plainly
 from .errors import RecordError
 from .general import any_operation, composition, computed, data_operation, unseen_by_numpy, write_out
 from .ops.block import COMPOSED, OPERATIONS, Operation, find
@@ -32,6 +32,7 @@ from .recording import (
     builder_of,
     depends,
     emit,
+    lent,
     lifted,
     mine,
     refuse,
@@ -49,7 +50,8 @@ METHODS: dict[str, Any] = {}  # of arrays, by name
 PROGRAMS: dict[int, tuple[Any, Any]] = {}  # id of a function -> (weak reference to it, its bound program)
 OWN: dict[int, tuple[Any, Any]] = {}  # id of a callable that cannot be hashed -> it, and what is called in its place
 LATER: dict[str, Operation] = {}  # callables of modules that are not imported yet
-RULES = (f"{HERE}/ops/", f"{HERE}/cotangents.py", f"{HERE}/careful.py")  # written so that they can be recorded themselves
+# written so that they can be recorded themselves
+RULES = (f"{HERE}/ops/", f"{HERE}/cotangents.py", f"{HERE}/careful.py")
 STANDARD = str(Path(operator.__file__).parent)
 IN_PLACE = {"sort", "partition", "resize", "byteswap", "setfield"}
 GENERATED_METHODS = {f"__{name}__" for name in "init repr hash eq lt le gt ge setattr".split()}
@@ -202,6 +204,8 @@ def builtin(f: Any) -> Any:
         if ACTIVE and type(owner) in ARRAYS and f.__name__ in IN_PLACE:
             protect(owner)
         return guard(f)
+    if REMOTE and hasattr(y := lent(owner), "layout") and hasattr(y, f.__name__):  # CuPy's own kernels have other rules
+        return of(getattr(y, f.__name__))
     if owner is None or isinstance(owner, types.ModuleType):
         if not late(f):
             TABLE[f] = guard(f)
@@ -280,7 +284,8 @@ def watched(f: Any, args: Any, kwargs: Any) -> Any:
     for t in tapes:
         t.refused = None
     try:
-        v = f(*args, **kwargs)
+        ours = bool(REMOTE) and library(getattr(f, "__module__", None))
+        v = plainly(f, args, kwargs) if ours else f(*args, **kwargs)
         for t in tapes if BUILDING else ():
             if t.graph is not None:
                 t.graph.drawn(f, (*args, *kwargs.values()), v)

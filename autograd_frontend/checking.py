@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from .devices import session_of
 from .differences import LEAST, index, slope
 from .errors import DeviceUnavailable
 from .jacobians import jvp
+from .remote import leaves_in
 from .trace import Recorded
 from .transforms import device_of, plain, vjp
 from .trees import is_record, like, rebuilt
@@ -40,6 +42,8 @@ def check_grads(
     """
     if (device := device_of(f)) != "cpu":
         raise DeviceUnavailable(f'check_grads does not run on {device}: write check_grads(f.on("cpu"), ...)')
+    if any(session_of(x) is not None for x in leaves_in((args, kwargs))):
+        raise DeviceUnavailable("check_grads does not run on a GPU, where an argument is: pass x.get()")
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise ValueError(f"check_grads: order is {order!r}, expected a whole number, at least 1")
     if not modes or not set(modes) <= set(MODES):

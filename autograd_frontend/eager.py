@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import ARRAYS, on_host
+from .arrays import ARRAYS, REMOTE, on_host
 from .callables import of
 from .iteration import manager, steps, unfold, unfolded
 from .memory import plain_key, read, read_plain
@@ -30,6 +30,7 @@ from .recording import (
     builder_of,
     depends,
     emit,
+    lent,
     lifted,
     refuse,
     refuse_value,
@@ -135,6 +136,7 @@ def overloaded_unary(call: Callable[[Any], Any], x: Any) -> Any:
 def invert(x: Any, s: Any = 0) -> Any:
     if BUILDING and (builder := builder_of(x)) is not None:
         return builder.data_operator(operator.invert, (x,), s)
+    x = lent(x) if REMOTE else x
     return overloaded_unary(operator.invert, x) if not isinstance(x, Ref) else ~x.v
 
 
@@ -148,6 +150,8 @@ def generic(op: Operation | None, call: Callable[[Any, Any], Any]) -> Callable[.
 
 def compare(call: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """A comparison of anything: plain data, unless the user's class says otherwise."""
+    if REMOTE:
+        a, b = lent(a), lent(b)
     if foreign(a) or foreign(b):
         done, r = overloaded(call, a, b)
         if done:
@@ -218,6 +222,9 @@ def augmented(op: Operation, expression: str, call: Callable[[Any, Any], Any], p
 def overloaded_inplace(call: Callable[..., Any], plain: Callable[..., Any], a: Any, b: Any, s: Any) -> Any:
     if isinstance(a, Ref) or type(a) in ARRAYS:  # a number
         return plain(a, b, s)
+    if REMOTE and (x := lent(a)) is not a:
+        inplace(INPLACE.get(call), call, plain)(x, b, s)
+        return a
     method = getattr(type(a), f"__{call.__name__}__", None)
     if hasattr(method, "__code__"):
         r = of(method)(a, b)
@@ -250,6 +257,8 @@ def getitem(x: Any, i: Any, s: Any = 0) -> Any:
         return getitem(of(np.ravel)(x.base), i, s)
     if kind is memoryview:
         guarded(x)
+    if REMOTE and (y := lent(x)) is not x:
+        return getitem(y, lent(i), s)
     method = getattr(kind, "__getitem__", None)
     return of(method)(x, i) if hasattr(method, "__code__") else x[i]
 
@@ -297,6 +306,8 @@ def store(v: Any, x: Any, i: Any, s: Any = 0) -> None:
             x[plain_key(i)] = v
     elif isinstance(x, Ref):  # a number, or an array of a recording that is over
         x.v[plain_key(i)] = v.v if isinstance(v, Ref) else v
+    elif REMOTE and (y := lent(x)) is not x:
+        store(v, y, lent(i), s)
     else:
         method = getattr(kind, "__setitem__", None)
         if hasattr(method, "__code__"):
@@ -318,6 +329,8 @@ def iterate(x: Any) -> Any:
         return following(x.base.reshape(-1)) if x.base.flags.c_contiguous and not x.index else x
     if kind is memoryview:
         guarded(x)
+    if REMOTE and (y := lent(x)) is not x:
+        return iterate(y)
     return following(settle(x)) if kind in ARRAYS else steps(x)
 
 
@@ -371,6 +384,15 @@ def truth(x: Any) -> bool:
 
 
 TEST = ("a truth test", "Write np.where(condition, x, y), or build one graph for each case.")
+
+
+INPLACE = {  # what `a op= b` is an operation of
+    getattr(operator, f): OPERATIONS[name]
+    for f, name in (
+        ("iadd", "add"), ("isub", "sub"), ("imul", "mul"), ("itruediv", "div"), ("ipow", "pow"), ("imod", "mod"),
+        ("imatmul", "matmul"),
+    )
+}  # fmt: skip
 
 
 class Index:

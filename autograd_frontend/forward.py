@@ -11,6 +11,7 @@ again. Then what the steps need is saved from later writes as in reverse mode.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from .general import computed
 from .multilinear import strong, zeros_of
 from .ops.block import Operation
 from .ops.plain import PLAIN
-from .recording import gather, is_complex, refuse, settle, value
+from .recording import gather, is_complex, settle, value
 from .remote import RemoteTape
 from .tape import Node, Ref, Tape, Tensor, View, made, tensor
 
@@ -99,6 +100,8 @@ def receive(n: Node, t: Any, v: Any) -> None:
             t = np.array(np.broadcast_to(t, v.shape), v.dtype)
     elif type(t) is ndarray:
         t = t[()]
+    if isinstance(v, np.floating) and type(t) in (float, float64):
+        t = type(v)(t)  # a method of NumPy's numbers may be next
     if n.own == 2:
         n.g[...] = 0 if t is None else t
     else:
@@ -148,8 +151,7 @@ def watched(d: Any, t: Any) -> Any:
 
 def push(op: Operation, v: Any, n: Node, operands: Any, attributes: Any, again: Any, t: Any) -> None:
     """Give the node of `v`, the result of `op`, its tangent. `again` is the call: (function, args, kwargs)."""
-    if is_complex(v) or any(is_complex(value(x)) for x in operands):
-        raise refuse(f"the tangent of {op.name} of complex numbers is not known", "Use reverse mode: grad, vjp.")
+    turns = op.elementwise and (is_complex(v) or any(is_complex(value(x)) for x in operands))
     if op.linear and not op.elementwise:
         step: Push = Joint(n, v, [linear(op, operands, again)], t)
     else:
@@ -161,9 +163,24 @@ def push(op: Operation, v: Any, n: Node, operands: Any, attributes: Any, again: 
                 rule = rules[0 if op.variadic else i]
                 saved: list[Any] = [i] if op.variadic else []
                 gather(rule.needs, saved, v, operands, attributes, t, op.keeps)
-                edges.append([x.n, rule.function, op.elementwise and rule.strict, wide(saved)])  # type: ignore[attr-defined]
+                function = partial(turned, rule.function, hollow(v)) if turns else rule.function
+                edges.append([x.n, function, op.elementwise and rule.strict, wide(saved)])  # type: ignore[attr-defined]
         step = Push(n, v, edges, t)
     t.done(step)
+
+
+def turned(rule: Any, v: Any, ops: Any, t: Any, *saved: Any) -> Any:
+    """The tangent of `v` by a pullback rule of complex numbers: `Re(conj(rule(1))*t)`, and the imaginary part of a
+    complex `v` by `rule(1j)`. The pullback is the transpose for the inner product `Re(conj(a)*b)`."""
+    one = np.ones_like(v)
+    d = inner(ops, rule(ops, one, *saved), t)
+    return d + ops.imaginary(inner(ops, rule(ops, 1j * one, *saved), t)) if is_complex(v) else d
+
+
+def inner(ops: Any, r: Any, t: Any) -> Any:
+    """`Re(conj(r)*t)`. What is zero of a part of either is exactly zero: what was not chosen may be infinite."""
+    d = watched(ops.times(r.real, t.real), t.real)
+    return d + watched(ops.times(r.imag, t.imag), t.imag) if is_complex(r) and is_complex(t) else d
 
 
 def wide(saved: list[Any]) -> list[Any]:

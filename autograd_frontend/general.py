@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from .arrays import ARRAYS, REMOTE, STRIDED, on_host
+from .arrays import ARRAYS, REMOTE, STRIDED, on_host, plainly
+from .devices.table import Unsupported
 from .errors import RecordError
 from .memory import read, remember_spread, shares, view_of
 from .ops.block import OPERATIONS, Operation
@@ -67,7 +69,10 @@ def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
             out = out[0] if type(out) is tuple else out
             return write_out(op, call, operands, attributes, args, kwargs, out, t)
         if t is None:
-            return computed(call, [value(x) for x in args], {k: value(x) for k, x in kwargs.items()})
+            given, named = [value(x) for x in args], {k: value(x) for k, x in kwargs.items()}
+            if not REMOTE:
+                return call(*given, **named)
+            return plainly(lambda *args, **kwargs: computed(call, list(args), kwargs), given, named)
         if t.device is not None:
             return on_device(op, call, args, kwargs, given[0] if given else None, operands, attributes, t)
         if op.views and type(operands[0]) is Tensor:
@@ -85,7 +90,12 @@ def any_operation(op: Operation, call: Callable[..., Any]) -> Callable[..., Any]
 def on_device(
     op: Operation, call: Any, args: Any, kwargs: Any, first: Any, operands: Any, attributes: Any, t: Any
 ) -> Any:
-    """The same on another device; what NumPy does not hand over to its arrays is handed over here."""
+    """The same on another device; what NumPy does not hand over to its arrays is handed over here. Settings that a
+    block takes as they are it looks at, so they come to the host."""
+    home = {id(x): x.get() for x in attributes.values() if type(x) in REMOTE and any(x is e for e in args)}
+    if home:
+        args = [home.get(id(x), x) for x in args]
+        attributes.update({k: home[id(x)] for k, x in attributes.items() if id(x) in home})
     if op.views and type(operands[0]) is Tensor:
         return viewed(op, t.device.counterpart(call), args, kwargs, first, operands, attributes, t)
     v = computed(getattr(call, "compute", call), [value(x) for x in args], {k: value(x) for k, x in kwargs.items()})
@@ -95,6 +105,7 @@ def on_device(
 def computed(call: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A call of plain values, some of which may live on another device."""
     if REMOTE and (here := session_in([*args, *kwargs.values()])) is not None:
+        args = here.listed(call, args)
         call = here.counterpart(call)
         if hasattr(call, "method") and type(args[0]) is ndarray:
             args[0] = here.array(args[0])
@@ -264,7 +275,8 @@ def unbound(op: Operation, call: Callable[..., Any], args: Any, kwargs: Any, err
 
 def tried(call: Callable[..., Any], args: Any, kwargs: Any) -> None:
     """A call that will be refused: where the plain function raises, that error comes first."""
-    call(*[scratch(x) for x in args], **{k: scratch(x) for k, x in kwargs.items()})
+    with suppress(Unsupported):
+        call(*[scratch(x) for x in args], **{k: scratch(x) for k, x in kwargs.items()})
 
 
 def scratch(x: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import eager, python, writes
-from .arrays import ARRAYS
+from .arrays import ARRAYS, REMOTE, on_host
 from .callables import METHODS, TABLE, fill, of
 from .recording import GENERATED, depends, is_complex, refuse, refuse_value, site
 from .tape import Ref, Scalar, Tensor
@@ -34,7 +34,8 @@ def attribute(self: Ref, name: str) -> Any:
     h = METHODS.get(name)
     if h is not None and (hasattr(v, name)):
         return h(self) if name in ("T", "real", "imag", "mT", "flat") else types.MethodType(h, self)
-    getattr(v, name)  # AttributeError, as without recording
+    if type(v) not in REMOTE or not hasattr(v.__class__, name):
+        getattr(v, name)  # AttributeError, as without recording
     if name == "real":
         return self
     if name == "imag":
@@ -126,10 +127,10 @@ def function(self: Ref, f: Any, types: Any, args: Any, kwargs: Any) -> Any:
 
 
 def bare(x: Any) -> Any:
-    """Without handles, in containers too."""
+    """Without handles, in containers too; on the host."""
     kind = type(x)
-    if isinstance(x, Ref):
-        return x.v
+    if isinstance(x, Ref) or kind in REMOTE:
+        return on_host(x.v if isinstance(x, Ref) else x)
     if kind is list or kind is tuple or kind is set:
         new = [bare(e) for e in x]
         return x if all(a is b for a, b in zip(x, new, strict=True)) else kind(new)
@@ -164,7 +165,7 @@ def disguise(error: BaseException, floats: str) -> None:
 
 def named(x: Any) -> str:
     """The type of a value as Python's messages call it."""
-    kind = type(x)
+    kind = x.__class__ if type(x) in REMOTE else type(x)
     return f"numpy.{kind.__name__}" if isinstance(x, (np.ndarray, np.generic)) else kind.__name__
 
 

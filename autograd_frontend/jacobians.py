@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import ARRAYS, is_array, remote, zeros
+from .cotangents import filled
 from .forward import Forward, RemoteForward, tangent
 from .memory import Gather, gather_back
 from .recording import ACTIVE, is_complex
@@ -43,8 +44,11 @@ def jvp(f: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
     return pushed(plain(f), args, {}, moving, [tangents[i] for i in moving], device_of(f))
 
 
-def pushed(fn: Any, args: Any, kwargs: Any, moving: Any, tangents: Any, device: str) -> tuple[Any, Any]:
-    """The value of a call, and its derivative along tangents of the arguments at these positions and keywords."""
+def pushed(
+    fn: Any, args: Any, kwargs: Any, moving: Any, tangents: Any, device: str, wanted: bool = True
+) -> tuple[Any, Any]:
+    """The value of a call, if it is `wanted`, and its derivative along tangents of the arguments at these positions and
+    keywords."""
     if ACTIVE:
         from .nested_jacobians import push_inside
         from .nested_results import held
@@ -54,7 +58,7 @@ def pushed(fn: Any, args: Any, kwargs: Any, moving: Any, tangents: Any, device: 
             return push_inside(nested, tangents)
     tape, recording = forward(fn, args, kwargs, moving, False, lambda parts: move(parts, tangents), device)
     try:
-        v, t = recording.value, outgoing(recording.place, recording.value)
+        v, t = recording.value if wanted else None, outgoing(recording.place, recording.value)
         return (v, t) if tape.device is None else (host_value(v, tape.to_host), host_value(t, tape.to_host))
     finally:
         tape.release()
@@ -131,7 +135,7 @@ def typed(t: Any, v: Any) -> Any:
     """A tangent in the type, shape and dtype of its value, in memory of its own."""
     if remote(v):
         t = zeros(v) if t is None else t.astype(v.dtype)
-        return t[()] if v.scalar and not t.scalar else t
+        return t if t.scalar == v.scalar else t[()] if v.scalar else filled(t, v.shape, v.dtype)
     if type(v) is ndarray:
         return np.zeros(v.shape, v.dtype) if t is None else np.array(t, v.dtype)
     t = t.item() if isinstance(t, np.generic) and not isinstance(v, np.generic) else t
@@ -161,8 +165,8 @@ def constants(x: Any, f: Callable[[Any], Any]) -> Any:
         return {k: constants(e, f) for k, e in x.items()}
     if is_record(x):
         return with_fields(x, {e.name: constants(getattr(x, e.name, None), f) for e in dataclasses.fields(x)})
-    real = x.dtype.kind == "f" if type(x) in ARRAYS else isinstance(x, (float, np.floating, Fraction, Decimal))
-    return f(x) if real else None
+    kinds = (float, complex, np.inexact, Fraction, Decimal)
+    return f(x) if (x.dtype.kind in "fc" if type(x) in ARRAYS else isinstance(x, kinds)) else None
 
 
 def sweep_keeping(tape: Tape) -> None:
@@ -395,6 +399,6 @@ def hvp(f: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
         places = chosen.places(args, kwargs)[0]
         if len(tangents) != len(places):
             raise ValueError(f"hvp: v has {len(tangents)} entries, expected {len(places)}, those of wrt")
-        return pushed(gradient, args, kwargs, places, tangents, chosen.device)[1]
+        return pushed(gradient, args, kwargs, places, tangents, chosen.device, False)[1]
 
     return bound(product, chosen.device)

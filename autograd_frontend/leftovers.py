@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import REMOTE
 from .callables import library, standard, standard_file
 from .recording import HERE
 from .tape import Ref, Tape
-from .trees import outside
+from .trees import is_record, like, outside
 
 ATOMS = frozenset({float, int, bool, str, bytes, type(None), complex, np.float64, np.ndarray, range, slice, np.dtype,
                    types.ModuleType, types.BuiltinFunctionType, np.ufunc})  # fmt: skip
@@ -69,7 +70,7 @@ def tidy(fn: Any, args: Any, t: Tape) -> None:
             todo.append(fn)
         for space, name in found[3]:
             x = space.get(name)
-            if isinstance(x, Ref):
+            if is_ours(x):
                 space[name] = out(x, t)
             elif type(x) not in ATOMS:
                 todo.append(x)
@@ -128,8 +129,15 @@ def mine(f: types.FunctionType) -> bool:
 
 
 def out(x: Any, t: Tape) -> Any:
-    """A recorded value of this recording, or of one that is over, without its handle."""
+    """A recorded value of this recording, or of one that is over, without its handle; an array of its device."""
+    if type(x) in REMOTE:
+        return x if t.device is None else outside(x, t)
     return outside(x, t) if x.t is t or not x.t.live else x
+
+
+def is_ours(x: Any) -> bool:
+    """Whether this is no value of the user's: a recorded one, or an array of a device."""
+    return isinstance(x, Ref) or type(x) in REMOTE
 
 
 def walk(todo: list[Any], t: Tape) -> None:
@@ -151,7 +159,7 @@ def walk(todo: list[Any], t: Tape) -> None:
                 v = dict.__getitem__(x, k)
                 if type(v) not in ATOMS and (new := plain(v, t, todo)) is not v:
                     dict.__setitem__(x, k, new)
-            if any(isinstance(k, Ref) for k in keys):
+            if any(map(is_ours, keys)):
                 items = [(plain(k, t, todo), v) for k, v in dict.items(x)]
                 dict.clear(x)
                 for k, v in items:
@@ -163,7 +171,7 @@ def walk(todo: list[Any], t: Tape) -> None:
                 if type(v) not in ATOMS and (new := plain(v, t, todo)) is not v:
                     x[i] = new
         elif issubclass(kind, set):
-            if any(isinstance(v, Ref) for v in x):
+            if any(map(is_ours, x)):
                 entries = [plain(v, t, todo) for v in x]
                 x.clear()
                 x.update(entries)
@@ -177,18 +185,30 @@ def walk(todo: list[Any], t: Tape) -> None:
             todo += [x.args, x.keywords]
         elif kind is types.MethodType:
             todo.append(x.__self__)
-        elif not isinstance(x, Ref):
+        elif not is_ours(x):
             module = x.__module__ if isinstance(x, type) else kind.__module__
             if not library(module) and not standard(module):
                 of_object(x, t, todo)
 
 
+def in_objects(x: Any, t: Tape, depth: int = 6) -> None:
+    """Look through objects among the results; what is in containers comes to the host when it is asked for."""
+    if isinstance(x, (list, tuple, dict)) and depth:
+        for e in x.values() if isinstance(x, dict) else x:
+            in_objects(e, t, depth - 1)
+    elif type(x) not in ATOMS and not is_ours(x) and not is_record(x):
+        walk([x], t)
+
+
 def plain(v: Any, t: Tape, todo: list[Any]) -> Any:
     """What takes the place of a value; what is in it is looked at later."""
-    if isinstance(v, Ref):
+    if is_ours(v):
         return out(v, t)
-    if type(v) is tuple and any(isinstance(e, (Ref, tuple)) for e in v):
-        return tuple([plain(e, t, todo) for e in v])
+    if isinstance(v, tuple) and any(is_ours(e) or isinstance(e, tuple) for e in v):
+        items = [plain(e, t, todo) for e in v]
+        return v if all(a is b for a, b in zip(items, v, strict=True)) else like(v, items)
+    if type(v) is frozenset and any(map(is_ours, v)):
+        return frozenset([plain(e, t, todo) for e in v])
     if type(v) not in ATOMS:
         todo.append(v)
     return v

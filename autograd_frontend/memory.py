@@ -175,6 +175,8 @@ def plain_key(key: Any) -> Any:
             if type(k) is not int and type(k) is not slice:
                 return tuple([plain_key(k) for k in key])
         return key
+    if type(key) is list and any(map(remote, key)):
+        return [plain_key(k) for k in key]
     if isinstance(key, Ref):
         refuse_value(key, "an index", "Read through an array of indices, or write with np.where.")
         return plain_key(key.v)

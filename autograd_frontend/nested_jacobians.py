@@ -33,16 +33,25 @@ def push_inside(nested: Nested, tangents: list[Any]) -> tuple[Any, Any]:
         return nested.value, mapped(place, x, lambda ref, v: None, still_one)
 
     def pull(cotangents: Any) -> list[Any]:
-        sweep = nested.swept([(ref, c) for (ref, _), c in zip(results, cotangents, strict=True)])
+        given = iter(cotangents)
+        sweep = nested.swept([(ref, joined(v, given)) for ref, v in results])
         return [leaf.gradient(sweep) for leaf, _ in moved]
 
     # anywhere will do; at zero, exact zeros would hide what is singular
-    ones = [np.ones_like(v) if is_array(v) else v.__class__(1) for _, v in results]
+    halves = [h for _, v in results for h in ((v.real, v.imag) if is_complex(v) else (v,))]
+    ones = [np.ones_like(h) if is_array(h) else h.__class__(1) for h in halves]
     transpose = Nested(pull, (ones,), {}, [0], nested.tape)
     pulled = [(settle(g), t) for g, (_, t) in zip(transpose.value, moved, strict=True)]
     sweep = transpose.swept([(g, t) for g, t in pulled if isinstance(g, Ref)])
-    found = {id(ref): leaf.gradient(sweep) for (ref, _), leaf in zip(results, transpose.leaves, strict=True)}
+    given = iter([leaf.gradient(sweep) for leaf in transpose.leaves])
+    found = {id(ref): joined(v, given) for ref, v in results}
     return nested.value, mapped(place, x, lambda ref, v: found[id(ref)], still_one)
+
+
+def joined(v: Any, given: Any) -> Any:
+    """The next of what is given for a result; for complex numbers the next two, real and imaginary part."""
+    x = next(given)
+    return EAGER.add(x, EAGER.mul(1j, next(given), site()), site()) if is_complex(v) else x
 
 
 def along(part: Any, t: Any, where: str) -> list[tuple[Any, Any]]:

@@ -33,7 +33,7 @@ from .recording import (
 )  # fmt: skip
 from .rewrite import place_of
 from .stores import protect
-from .tape import Ref, Scalar, Tensor, deep, made, node, tensor
+from .tape import Ref, Scalar, Tensor, deep, made, tensor
 from .trees import holds_recorded, like, rebuilt
 
 ndarray = np.ndarray
@@ -310,7 +310,7 @@ def joined(c: Call, box: list[Any], operands: Any, shared: list[Any], t: Any) ->
 
 def separate_part(name: str, v: Any, edges: list[Any], s: Any, t: Any) -> Any:
     """One of several results, whose tangents come together."""
-    n = node(name, edges if t.deep else [], s)
+    n = made(name, edges if t.deep else [], s, t)
     t.append(n)
     return tensor(v, n, t)
 

@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 
 from . import protocols
-from .arrays import ARRAYS
+from .arrays import ARRAYS, REMOTE, plainly
 from .eager import EAGER, following, foreign, iterate, truth
 from .general import NO_OUT
 from .objects import overloaded
 from .ops import reductions
 from .ops.block import OPERATIONS
+from .ops.complex_parts import complex_number
 from .ops.plain import once
 from .recording import (
     BUILDING,
@@ -36,6 +37,7 @@ from .recording import (
     emit,
     handle,
     is_complex,
+    lent,
     mine,
     recordable,
     refuse,
@@ -113,6 +115,8 @@ def iterating(f: Callable[..., Any]) -> Callable[..., Any]:
             return following(settle(x)) if lazy else settle(x)
         if kind is np.flatiter:
             return iterate(x)
+        if REMOTE and (y := lent(x)) is not x:
+            return y
         return of(x) if kind in FUNCTIONS or (makes and isinstance(x, type)) else x
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -175,7 +179,8 @@ def data(f: Callable[..., Any]) -> Callable[..., Any]:
         if BUILDING and (builder := builder_of((args, kwargs))) is not None:
             return builder.data(f.__name__, f, args, kwargs)
         before_out(f.__name__, args, kwargs, at)
-        return constant(f.__name__, f(*[value(x) for x in args], **{k: value(x) for k, x in kwargs.items()}), args)
+        v = plainly(f, [value(x) for x in args], {k: value(x) for k, x in kwargs.items()})
+        return constant(f.__name__, v, args)
 
     call.__name__ = f.__name__
     return call
@@ -230,7 +235,7 @@ def before_out(name: str, args: Any, kwargs: Any, at: int) -> None:
 
 def kind_of(x: Any, *rest: Any) -> Any:
     """`type(x)`."""
-    return type(x, *rest) if rest else x.__class__ if isinstance(x, Ref) else type(x)
+    return type(x, *rest) if rest else x.__class__ if isinstance(x, Ref) or type(x) in REMOTE else type(x)
 
 
 def to_float(x: Any = 0.0, /) -> Any:
@@ -269,11 +274,15 @@ def to_int(x: Any = 0, /, *base: Any, **kwargs: Any) -> Any:
     return int(value(x), *base, **kwargs)
 
 
-def to_complex(*args: Any) -> Any:
-    if depends(args):
-        complex(*[value(x) for x in args])  # its own error comes first
-        raise refuse("complex() is given a recorded value, and there is no derivative rule for it", "Write x + 1j*y.")
-    return complex(*args)
+def to_complex(*args: Any, **kwargs: Any) -> Any:
+    if not depends((args, kwargs)):
+        return complex(*args, **kwargs)
+    if kwargs:
+        complex(*map(value, args), **{k: value(x) for k, x in kwargs.items()})  # its own errors
+        args = (*(args or (kwargs.get("real", 0),)), *[kwargs[k] for k in kwargs if k == "imag"])
+    from .callables import of
+
+    return of(complex_number)(*args)
 
 
 def total(items: Any, /, start: Any = 0) -> Any:
@@ -369,6 +378,7 @@ def operating(f: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def div_mod(x: Any, y: Any) -> Any:
+    x, y = (lent(x), lent(y)) if REMOTE else (x, y)
     if foreign(x) or foreign(y):
         done, r = overloaded(divmod, x, y)
         if done:

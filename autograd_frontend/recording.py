@@ -139,6 +139,8 @@ def place_in(n: Node, owner: ndarray, x: ndarray) -> View:
     def look(m: Any) -> Any:
         if type(m) in REMOTE:
             return m.relaid(shape, dtype, offset, strides)
+        if 0 in shape:  # the imaginary part of nothing would begin after its end
+            return np.zeros(shape, dtype)
         buffer = m if m.base is None else m.base  # a mirror lies at the start of its buffer
         return ndarray(shape, dtype, buffer, offset, strides)
 
@@ -216,7 +218,9 @@ def settle(x: Any) -> Any:
         return of(np.array)(x)
     if kind not in HARMLESS and issubclass(kind, (list, tuple)) and depends(x):
         return settle(list(x))
-    return lent(x) if REMOTE and kind not in HARMLESS else x
+    if REMOTE and kind not in HARMLESS and (y := lent(x)) is not x:
+        return lifted(y) if ACTIVE else y
+    return x
 
 
 def lent(x: Any) -> Any:
@@ -241,7 +245,7 @@ def depends(x: Any, depth: int = 6) -> bool:
         for e in inside:
             if type(e) not in HARMLESS and depends(e, depth - 1):
                 return True
-    return False
+    return bool(REMOTE) and (y := lent(x)) is not x and lifted(y) is not y
 
 
 def value(x: Any) -> Any:
@@ -312,6 +316,9 @@ def on_complex(op: Operation, v: Any, operands: Any, s: Any, t: Tape) -> Operati
     form = op.on_complex(values, recorded)
     if form is None or any(r and type(x) in (Fraction, Decimal) for r, x in zip(recorded, values, strict=True)):
         raise refuse(f"{op.name} of complex numbers cannot be recorded", "Use real and imaginary parts.", s)
+    by_math = op.elementwise and type(v) is float and any(isinstance(x, np.complexfloating) for x in values)
+    if by_math or (form is op.twin and not is_complex(v)):  # or by out=, dtype=
+        raise refuse(f"{op.name} of complex numbers that drops imaginary parts cannot be recorded", "Write z.real.", s)
     t.has_complex()
     return form
 
@@ -320,12 +327,12 @@ def handle(name: str, v: Any, edges: list[Any], s: Any, t: Tape) -> Any:
     """A value with its node on the tape."""
     t.quiet = True
     kind = type(v)
-    if t.device is not None:
-        return t.handle(name, v, edges, s)  # type: ignore[attr-defined]
     if t.dual:
         from .nested import sum_handle
 
         return sum_handle(name, v, edges, s, t)
+    if t.device is not None:
+        return t.handle(name, v, edges, s)  # type: ignore[attr-defined]
     if (kind is float or kind is float64) and not t.deep:
         n: Any = Scalar()
         n.v = v

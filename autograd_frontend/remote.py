@@ -20,8 +20,9 @@ from .cotangents import fitted, strong_zero
 from .devices import session, session_of
 from .devices.table import Unsupported
 from .errors import RecordError
-from .recording import overlaps, place_in, recordable, refuse, spread
-from .tape import Node, Tape, Tensor, add_to, made, tensor
+from .homes import Homes
+from .recording import mine, overlaps, place_in, recordable, refuse, spread
+from .tape import Deep, Node, Tape, Tensor, add_to, made, tensor
 from .trees import Leaf, is_record, like, rebuilt, with_fields
 
 ndarray = np.ndarray
@@ -38,18 +39,22 @@ class Remote(Node):
         g = self.g
         if g is not None:
             self.g = None
-            try:
-                pass_on(self.edges, self.session.array(g) if type(g) is ndarray else g, self.session.ops)
-            except Unsupported as error:
-                raise unsupported(error, self.s) from None
+            Remote.hand_on(self, g)
         self.edges = None
+
+    def hand_on(self, g: Any) -> None:
+        try:
+            pass_on(self.edges, self.session.array(g) if type(g) is ndarray else g, self.session.ops)
+        except Unsupported as error:
+            raise unsupported(error, self.s) from None
 
 
 class RemoteTape(Tape):
     """The tape of a program on the device of a session."""
 
-    __slots__ = ("device", "twins", "written", "to_host")
+    __slots__ = ("device", "twins", "written", "homes", "copied")
     fast = property(lambda self: False, lambda self, _: None)
+    to_host = property(lambda self: self.homes.to_host)  # the caller's arrays are NumPy's
     kind = Remote
 
     def __init__(self, device: Any) -> None:
@@ -57,7 +62,8 @@ class RemoteTape(Tape):
         self.device = device
         self.twins: dict[int, Any] = {}  # plain arrays that hold recorded values (id) -> their memory on the device
         self.quiet = True
-        self.to_host = True  # the caller's arrays are NumPy's
+        self.homes = Homes()  # what is left outside
+        self.copied: list[tuple[ndarray, Any]] = []  # arrays among the arguments, and what they are on the device
         self.written: set[int] = set()  # memory that was written (id of the owner)
 
     def handle(self, name: str, v: Any, edges: list[Any], s: Any) -> Any:
@@ -75,6 +81,7 @@ class RemoteTape(Tape):
         """The memory on the device of a plain array that is about to hold recorded values."""
         if remote(x):
             return x
+        self.protect(x)  # what was saved of it stays what it is
         found = self.twins[id(x)] = self.device.array(x)
         TWINNED.add(self)
         return found
@@ -98,7 +105,16 @@ class RemoteTape(Tape):
 
     def returned(self, x: Any) -> Any:
         """An array that the function left somewhere, as the caller finds it."""
-        return given_back(x, self.to_host, True)
+        if any(t.device is not None and t is not self and t.live for t in mine()):  # it is left to the outer one
+            return x.copy("K") if id(owner_of(x)) in self.saves else x
+        return self.homes.of(x, self.given(owner_of(x)))
+
+    def given(self, owner: Any) -> Any:
+        """The caller's array whose memory the one of an owner is a copy of."""
+        for key, twin in self.twins.items():
+            if twin is owner and key in self.adopted:
+                return self.adopted[key][0]
+        return next((x for x, v in self.copied if owner_of(v) is owner), None)
 
     def append(self, n: Any) -> None:
         if self.live:
@@ -107,14 +123,21 @@ class RemoteTape(Tape):
     def shield(self) -> None:
         """Memory that is lent may change from here on: what waits to read it is computed, saved copies are made."""
         super().shield()
-        if not self.to_host:
+        if self.device.lenders:
             self.device.flush()
+
+    def release(self) -> None:
+        for n in self:  # such a node is held by its own operands: what they hold is freed at once
+            if type(n) is Deep:
+                n.edges = n.refs = None
+        super().release()
 
     def finish(self) -> None:
         self.live = False
         TWINNED.discard(self)
-        for held in (self.adopted, self.saves, self.unseen, self.leaves, self.twins):
+        for held in (self.adopted, self.saves, self.unseen, self.leaves, self.twins, self.copied):
             held.clear()
+        self.homes = Homes(self.to_host)
 
 
 def unsupported(error: Unsupported, s: Any) -> RecordError:
@@ -131,7 +154,10 @@ def pass_on(edges: Any, g: Any, ops: Any) -> None:
         except (ArithmeticError, ValueError):  # of Python's floats, where IEEE has an answer
             d = rule(ops, g, *[np.float64(x) if type(x) is float else x for x in saved])
         if fit is not None:
-            d = strong_zero(d, g) if fit is True else fitted(d, g, fit)
+            if fit is True or fit[2]:
+                d = d.session.strong_zero(d, g) if remote(d) and remote(g) else strong_zero(d, g)
+            if fit is not True:
+                d = fitted(d, g, (*fit[:2], False))
         if type(d) is int and d == 0:
             continue
         add_to(place, d)
@@ -144,15 +170,22 @@ class RemoteLeaf(Leaf):
 
     def gradient(self) -> Any:
         """What arrived: where the argument was, in its type, shape and dtype, in memory of its own."""
-        x, n = self.given, self.ref.n
-        here = self.ref.t.device
+        x, g = self.given, self.arrived()
         if isinstance(x, (float, np.floating)):
-            return type(x)(0.0 if n.g is None else float(n.g))
-        g = here.zeros(x.shape, x.dtype) if n.g is None else n.g
+            return type(x)(float(g))
+        found = given_back(g, type(x) is ndarray, True)
+        return np.asarray(found, x.dtype) if type(x) is ndarray else found  # of an array without axes too
+
+    def arrived(self) -> Any:
+        """The same on the device."""
+        x, g, here = self.given, self.ref.n.g, self.ref.t.device
+        if isinstance(x, (float, np.floating)):
+            return 0.0 if g is None else g
+        g = here.zeros(x.shape, self.ref.v.dtype) if g is None else g
         if not remote(g):
             g = here.array(np.broadcast_to(g, x.shape))
-        found = given_back(g.astype(x.dtype) if g.dtype != x.dtype else g, type(x) is ndarray, True)
-        return np.asarray(found) if type(x) is ndarray else found  # of an array without axes too
+        dtype = self.ref.v.dtype  # in the byte order of the device
+        return g.astype(dtype) if g.dtype != dtype else g
 
 
 def given_back(x: Any, to_host: bool, fresh: bool = False) -> Any:
@@ -170,10 +203,12 @@ def enter(x: Any, t: Any) -> Any:
     foreign = session_of(x) is not None
     if not foreign and (kind is not ndarray or x.dtype.kind != "f"):
         return (x, None) if kind is ndarray and x.dtype.kind != "c" else None
-    t.to_host &= not foreign
+    t.homes.to_host &= not foreign
     v = t.device.adopt(x) if foreign else t.device.array(x)
     if v.dtype.kind != "f":
         return v, None
+    if not foreign:
+        t.copied.append((x, v))
     ref = tensor(v, input_node(t), t, True)
     host, owner = id(owner_of(x)) if kind is ndarray else v.address, id(owner_of(v))
     if host in t.owners:
@@ -253,6 +288,9 @@ def mapped(x: Any, f: Any) -> Any:
     if isinstance(x, (list, tuple)):
         items = [mapped(e, f) for e in x]
         return x if all(a is b for a, b in zip(items, x, strict=True)) else like(x, items)
+    if type(x) in (set, frozenset):
+        entries = [mapped(e, f) for e in x]
+        return x if all(a is b for a, b in zip(entries, x, strict=True)) else type(x)(entries)
     if isinstance(x, dict):
         found = {k: mapped(e, f) for k, e in x.items()}
         if all(found[k] is x[k] for k in x):

@@ -19,9 +19,10 @@ from .devices.lifting import Input, number_type, resolved, table_type, translate
 from .devices.lifting_kernel import kernel
 from .devices.lifting_types import WEAK, Thing, Type, Untranslatable, Value
 from .errors import RecordError
+from .forward import Push
 from .recording import depends, handle, refuse, settle, site, value
 from .rewrite import is_program
-from .tape import Ref, Scalar
+from .tape import Ref, Scalar, made, tensor
 
 NEVER = np.uint64(2**64 - 1)
 
@@ -165,9 +166,14 @@ class Call:
         if not tapes:
             return outputs[0]
         t = tapes[0]
-        if len(tapes) > 1 or t.deep or t.dual:
+        if len(tapes) > 1 or t.deep:
             reason = "elementwise on a GPU has first derivatives only"
             raise refuse(reason, 'Take derivatives of derivatives on the CPU: record(f).on("cpu").')
+        if t.dual:
+            places = [[found[k].n, weighted, True, [p]] for k, p in zip(active, outputs[1:], strict=True) if k in found]
+            n = made("elementwise", [], site(), t)
+            t.done(Push(n, outputs[0], places, t))
+            return tensor(outputs[0], n, t)
         edges = []
         for k, partial in zip(active, outputs[1:], strict=True):
             if k in found:

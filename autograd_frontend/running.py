@@ -16,7 +16,7 @@ from . import handles
 from .callables import of
 from .devices.table import Unsupported
 from .errors import RecordError
-from .leftovers import tidy
+from .leftovers import in_objects, tidy
 from .recording import ACTIVE, HERE, LIBRARIES, is_ours, lent
 from .remote import mapped, unsupported, write_back
 from .seeds import ones, seed
@@ -110,7 +110,7 @@ def run(
             value, place = value.v, value
         else:
             value, place = leave(value, tape, definition(fn))
-        give_back(fn, args, parts, tape)
+        give_back(fn, args, parts, tape, value)
     except BaseException as error:
         failed(error, fn, args, parts, tape)
         raise
@@ -169,6 +169,9 @@ def failed(error: BaseException, fn: Any, args: Any, parts: Any, tape: Tape) -> 
         error.__cause__ = unsupported(error, user_site(error))
     if not isinstance(error, RecordError):
         give_back(fn, args, parts, tape)
+    elif tape.device is not None:  # on the CPU what was written before is there as it is
+        tidy(fn, args, tape)
+        write_back([part for _, part in parts], tape)
     handles.disguise(error, "numpy.float64" if tape.quiet else "float")
     tape.release()
     trim(error)
@@ -225,7 +228,7 @@ def resume() -> None:
     LOCK.release()
 
 
-def give_back(fn: Any, args: Any, parts: Any, tape: Tape) -> None:
+def give_back(fn: Any, args: Any, parts: Any, tape: Tape, value: Any = None) -> None:
     """What the function did to its arguments is done to the caller's. Recorded values that it left in attributes of
     theirs, or in the variables of the function around it, become plain values."""
     for _, part in parts:
@@ -236,6 +239,7 @@ def give_back(fn: Any, args: Any, parts: Any, tape: Tape) -> None:
             break
     tidy(fn, args, tape)
     if tape.device is not None:
+        in_objects(value, tape)
         write_back([part for _, part in parts], tape)
 
 

@@ -139,6 +139,9 @@ def adopt(x: Any, t: Tape, s: Any) -> Tensor:
         raise refuse("recorded values cannot be kept in an object array", "Use a list.", s)
     if id(owner) in t.owners:
         raise shared_memory(s)
+    if type(owner) is ndarray and owner.dtype.kind == "c" and x.dtype == owner.real.dtype:  # real or imaginary parts
+        adopt(owner, t, s)
+        return lifted(x)  # type: ignore[no-any-return]
     if type(owner) not in ARRAYS or owner.dtype != x.dtype:
         raise refuse(
             f"a recorded value is stored into a {short(x)} whose memory is shared with something that is not recorded",
@@ -148,7 +151,7 @@ def adopt(x: Any, t: Tape, s: Any) -> Tensor:
     t.quiet = True
     if x.dtype.kind == "c":
         t.has_complex()
-    n = node("memory", [], s)
+    n = made("memory", [], s, t)
     n.like = layout_of(owner if t.device is None else t.place_of(owner))  # type: ignore[attr-defined]
     if t.kept:
         t.append(n)

@@ -309,7 +309,7 @@ class Deep(Node):
         self.kind.hand_on(self, g)
 
 
-def deep(op: str, edges: list[Any], s: Any, t: Tape) -> Deep:
+def deep(op: str, edges: list[Any], s: Any, t: Tape) -> Any:
     n: Any = node(op, edges, s, Deep)
     n.refs, n.floats = [[] for _ in edges], False
     n.kind, n.session = t.kind, t.device

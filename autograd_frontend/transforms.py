@@ -239,6 +239,7 @@ def is_scalar(value: Any) -> bool:
 
 
 def described(value: Any) -> str:
+    value = value.v if isinstance(value, Ref) else value
     if is_complex(value) and not getattr(value, "ndim", 0):
         return "a complex one"
     return f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else f"{an(type(value).__name__)}"

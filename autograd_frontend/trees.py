@@ -168,13 +168,16 @@ def outside(v: Any, t: Tape, depth: int = 6) -> Any:
             t.catch_up()
             return a.copy(order="K") if id(owner_of(a)) in t.saves else a
         return a
+    if remote(v):
+        here: Any = t
+        return v if t.device is None else here.returned(v)
     kind = type(v)
     if not depth or kind not in HELD:
         return v
     if kind is tuple:
-        return tuple([outside(e, t, depth - 1) for e in v]) if any(isinstance(e, HELD) for e in v) else v
+        return tuple([outside(e, t, depth - 1) for e in v]) if any(isinstance(e, HELD) or remote(e) for e in v) else v
     for k, e in list(enumerate(v) if kind is list else v.items()):
-        if isinstance(e, HELD):
+        if isinstance(e, HELD) or remote(e):
             v[k] = outside(e, t, depth - 1)
     return v
 
@@ -265,7 +268,7 @@ def enter_other(x: Any, t: Tape) -> tuple[Any, Any]:
         if isinstance(x, plain):
             raise TypeError(f"an argument is {an(kind.__name__)}; pass a plain {plain.__name__}")
     if (there := session_of(x)) is not None:
-        raise TypeError(f"an argument is on {there.name}, where only grad, value_and_grad, vjp and record run")
+        raise TypeError(f"an argument is on {there.name}, and this recording runs on the CPU: pass x.get()")
     if lends(x):
         a = borrowed(x)
         if a.dtype.kind != "f":

@@ -61,10 +61,6 @@ def method_of_a_float(x):
     return float.hex(x[0])  # here
 
 
-def tangent_of_complex_numbers():
-    return jvp(lambda x: np.exp(x * 1j).real, (X,), (X,))  # here
-
-
 def tangent_of_a_product_in_place():
     def f(x):
         out = np.zeros(3)
@@ -225,10 +221,6 @@ def sign_of_a_complex_number(x):
     return np.sign(x * 1j).real.sum()  # here
 
 
-def exponential_of_a_complex_number(x):
-    return np.exp(x * 1j).real.sum()  # here
-
-
 def masked(x):
     return np.add(x, MASKED).sum()  # here
 
@@ -236,10 +228,6 @@ def masked(x):
 def read_back_from_text(x):
     shown = str(x[0])
     return float(shown) * x[0]  # here
-
-
-def complex_number(x):
-    return complex(x[0], 1.0)  # here
 
 
 def fraction_of_a_float(x):
@@ -300,8 +288,6 @@ CASES = [
     (recorded, method_of_a_plain_array, *outside("numpy.ndarray.tobytes", NO_RULE)),
     (recorded, slot_of_a_plain_array, *outside("numpy.ndarray.__and__", NO_RULE)),
     (recorded, method_of_a_float, *outside("float.hex", NO_RULE)),
-    (called, tangent_of_complex_numbers, "the tangent of mul of complex numbers is not known",
-     "Use reverse mode: grad, vjp."),
     (called, tangent_of_a_product_in_place, "matmul in place or with out= has no tangent",
      "Write its result: x[...] = y."),
     (called, derivative_of_an_infinite_product,
@@ -356,12 +342,9 @@ CASES = [
     (recorded, entry_by_entry, "an operator of Weight would be called for every entry of a recorded array",
      "Put the array on the right, or give the class an __array_priority__."),
     (recorded, sign_of_a_complex_number, "sign of complex numbers cannot be recorded", PARTS),
-    (recorded, exponential_of_a_complex_number, "exp of complex numbers cannot be recorded", PARTS),
     (recorded, masked, "a MaskedArray cannot be recorded", "Use a plain np.ndarray."),
     (recorded, read_back_from_text, "a number is read from the text of a recorded value, which loses its derivative",
      "Use the value itself."),
-    (recorded, complex_number, "complex() is given a recorded value, and there is no derivative rule for it",
-     "Write x + 1j*y."),
     (recorded, fraction_of_a_float,
      "Fraction() is given a recorded number of another type, which would lose its derivative",
      "Make the argument of the function a Fraction."),

@@ -211,3 +211,17 @@ def test_perturbations_in_mixed_modes():
     for d in (grad, jacfwd, jacrev):
         assert d(f)(2.0) == 36 * 2.0**5
         assert grad(d(f))(2.0) == hessian(f)(2.0) == 180 * 2.0**4
+
+
+def test_a_nan_among_cotangents_of_a_sum_stays_in_its_row():
+    """Zeros of the cotangent, which has other axes than the operand, were put in the wrong places."""
+    weights = np.array([np.nan, 0.0])
+    inner = grad(lambda x: np.sum(np.sum(x, axis=1) * weights))
+    want = np.array([[np.nan, np.nan], [0.0, 0.0]])
+    assert_allclose(inner(np.ones((2, 2))), want)
+    assert_allclose(record(lambda x: inner(x) + 0.0 * x)(np.ones((2, 2))).value, want)
+
+
+def test_a_tangent_has_the_methods_of_its_value():
+    assert jvp(lambda x: float(np.float64(x).item()), (0.5,), (2.0,)) == (0.5, 2.0)
+    assert jvp(lambda x: np.float32(x).astype(np.float64).item(), (0.5,), (2.0,)) == (0.5, 2.0)

@@ -22,7 +22,6 @@ W = np.array([0.5 - 1.0j, 1.5 + 0.3j, -0.7 + 0.2j, 0.1 + 0.9j, 2.0 - 0.4j])
 def test_functions_without_a_rule_and_conversions_are_refused():
     assert "cmath.exp" in refused(lambda x: cmath.exp(x[0] * 1j).real).reason
     assert "hfft" in refused(lambda x: np.fft.hfft(x * 1j)).reason
-    assert refused(lambda x: complex(x[0], 1.0)).remedy == "Write x + 1j*y."
     assert "the bits as another type" in refused(lambda x: (x * 1j).view(float)).reason
     for power in (0.5, 1j, np.array([1.0, 2.0, 0.5, 1.0, 1.0])):
         assert refused(lambda x, power=power: abs((x * W) ** power)).reason == NO_POWER
@@ -42,15 +41,12 @@ def refused(f, x=X):
 
 
 NAMED = {
-    "exp": lambda z: np.exp(z), "sqrt": lambda z: np.sqrt(z), "log": lambda z: np.log(z), "sin": lambda z: np.sin(z),
-    "matmul": lambda z: z @ z, "dot": lambda z: np.dot(z, z), "vdot": lambda z: np.vdot(z, z),
-    "einsum": lambda z: np.einsum("i,i", z, z), "prod": lambda z: z.prod(), "cumsum": lambda z: np.cumsum(z),
-    "pow": lambda z: z**0.5, "var": lambda z: np.var(z), "std": lambda z: np.std(z),
-    "maximum": lambda z: np.maximum(z, 0),
-    "stack": lambda z: np.stack([z, z]), "max": lambda z: z.max(), "sort": lambda z: np.sort(z),
-    "inv": lambda z: np.reciprocal(z), "sign": lambda z: np.sign(z), "round": lambda z: np.round(z, 1),
-    "item": lambda z: z[0].item(), "clip": lambda z: np.clip(z, 0, 1), "norm": lambda z: np.linalg.norm(z),
-    "outer": lambda z: np.outer(z, z), "roll": lambda z: np.roll(z, 1), "nan_to_num": lambda z: np.nan_to_num(z),
+    "pow": lambda z: z**0.5, "var": lambda z: np.var(z), "std": lambda z: np.std(z), "sort": lambda z: np.sort(z),
+    "maximum": lambda z: np.maximum(z, 0), "max": lambda z: z.max(), "sign": lambda z: np.sign(z),
+    "round": lambda z: np.round(z, 1), "clip": lambda z: np.clip(z, 0, 1), "norm": lambda z: np.linalg.norm(z),
+    "nan_to_num": lambda z: np.nan_to_num(z), "arcsin": lambda z: np.arcsin(z), "exp2": lambda z: np.exp2(z),
+    "det": lambda z: np.linalg.det(np.outer(z, z) + np.eye(5)), "convolve": lambda z: np.convolve(z, z),
+    "correlate": lambda z: np.correlate(z, z), "cholesky": lambda z: np.linalg.cholesky(np.diag(abs(z)) * (1 + 0j)),
 }  # fmt: skip
 
 
@@ -96,7 +92,7 @@ def takes_complex(call, args, kwargs, arrays):
     return True
 
 
-COARSE = {"astype", "distill"}  # to float32; the teacher is data
+COARSE = {"astype", "cast", "distill"}  # to float32; the teacher is data
 CALLS = calls()
 
 

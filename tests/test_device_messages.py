@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from messages import ON_A_DEVICE
 
-from autograd_frontend import DeviceUnavailable, RecordError, grad, hessian, hvp, jacfwd, jacrev, jvp, record
+from autograd_frontend import DeviceUnavailable, RecordError, check_grads, grad, record
 from tests.cuda.host import host_session, installed
 from tests.cuda.interim import Interim
 
@@ -26,23 +27,28 @@ def f(x: Any) -> Any:
     return np.sum(np.sin(x) * x)
 
 
-def test_a_derivative_inside() -> None:
-    with pytest.raises(RecordError) as error:
-        record(lambda x: np.sum(grad(f)(x) ** 2)).on("gpu")(X)  # here
-    assert error.value.reason == ON_A_DEVICE[0]
-    assert "# here" in error.value.place.text
-    assert error.value.remedy == 'Take it outside, or run the function on the CPU: f.on("cpu").'
-
-
-@pytest.mark.parametrize("transform", [jacfwd, jacrev, hessian])
-def test_derivatives_for_the_host_only(session: Any, transform: Any) -> None:
+def test_graphs_and_checks_are_for_the_host_only(session: Any) -> None:
     x = session.to_cupy(session.array(X))
-    with pytest.raises(TypeError, match=f"^an argument is on gpu, {ON_A_DEVICE[1]}$"):
-        transform(f)(x)
-    with pytest.raises(TypeError, match=ON_A_DEVICE[1]):
-        jvp(f, (x,), (x,))
-    with pytest.raises(TypeError, match=ON_A_DEVICE[1]):
-        hvp(f)(x, x)
+    with pytest.raises(DeviceUnavailable, match=r"does not run on a GPU, where an argument is: pass x.get\(\)$"):
+        check_grads(f, x)
+    with pytest.raises(TypeError, match=re.escape(f"an argument is on gpu, {ON_A_DEVICE[0]}")):
+        record(lambda y, x: np.sum(y))(X, [[[[[[[x]]]]]]])  # nobody looks that deep for a device
+    with pytest.raises(TypeError, match="^argument x is a cupy.ndarray: a graph takes NumPy's arrays$"):
+        record(f).graph(x)
+    with pytest.raises(DeviceUnavailable) as error:
+        check_grads(record(f).on("gpu"), X)
+    assert str(error.value) == 'check_grads does not run on gpu: write check_grads(f.on("cpu"), ...)'
+
+
+def test_second_derivatives_of_a_lifted_function() -> None:
+    @record
+    def g(x: float) -> float:
+        return x * x * x
+
+    slope = record(lambda x: np.sum(grad(lambda x: np.sum(g.elementwise(x).value))(x) ** 2)).on("gpu")
+    with pytest.raises(RecordError) as error:
+        slope(X)
+    assert error.value.reason == "elementwise on a GPU has first derivatives only"
 
 
 def test_a_graph_of_a_function_for_a_device() -> None:

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 from test_second_order import differentiable, slope_of
 
-from autograd_frontend import RecordError, grad, hessian, hvp, jacfwd, jacrev, jvp, ops, record, value_and_grad
+from autograd_frontend import grad, hessian, hvp, jacfwd, jacrev, jvp, ops, record, value_and_grad
 
 CASES = [c for c in blocks.cases() if oracle.entries(c.plain()).size]
 X = np.array([0.3, -1.2, 2.0])
@@ -197,11 +197,6 @@ def test_nested_modes():
     assert_allclose(jacfwd(jacfwd(jacfwd(lambda x: x**4)))(2.0), 48.0)
     assert jvp(lambda x: x * grad(lambda y: x + y)(1.0), (2.0,), (1.0,))[1] == 1.0
     assert jvp(lambda x: x * jvp(lambda y: x * y * y, (3.0,), (1.0,))[1], (1.0,), (1.0,))[1] == 12.0
-
-
-def test_what_forward_mode_cannot_do_is_refused():
-    with pytest.raises(RecordError, match="tangent"):
-        jvp(lambda x: np.abs(np.fft.rfft(x)), (X,), (V,))
 
 
 def test_hvp_takes_further_arguments():

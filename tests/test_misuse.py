@@ -71,8 +71,8 @@ def looks_at_locals(x):
     return locals()["x"]
 
 
-def complex_exponential(x):
-    return np.exp(x * 1j)
+def complex_signs(x):
+    return np.sign(x * 1j)
 
 
 def complex_power(x):
@@ -155,7 +155,7 @@ REFUSALS = [
     (executed, "exec() looks at the function's own frame, which recording changes", "Write it without."),
     (looks_at_locals, "locals(), vars() and dir() show local variables that recording adds",
      "Name the variables you need."),
-    (complex_exponential, "exp of complex numbers cannot be recorded", "Use real and imaginary parts."),
+    (complex_signs, "sign of complex numbers cannot be recorded", "Use real and imaginary parts."),
     (complex_power, "pow of complex numbers cannot be recorded", "Use real and imaginary parts."),
     (generator, "the function returns an iterator, which would run after the recording", "Return a list."),
     (returns_a_generator, "the function returns an iterator, which would run after the recording", "Return a list."),

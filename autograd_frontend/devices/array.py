@@ -14,10 +14,10 @@ from . import joining, products, reductions, views
 from .expressions import Expr, call, cast, leaf
 from .indexing import get_item, set_item
 from .layouts import Flags, laid_out, offset_of, packed, repeats, reshaped
-from .operators import Operators, known
+from .operators import KNOWN, Operators, known
 from .sessions import SMALL, Session
 from .spots import Buffer, Spot, dtype_of
-from .table import FUNCTIONS, METHODS, implementation, unsupported
+from .table import FUNCTIONS, METHODS, Unsupported, implementation, unsupported
 from .ufuncs import apply
 
 
@@ -34,7 +34,6 @@ class DeviceArray(Operators):
         "__weakref__",
     )  # fmt: skip
     __array_priority__ = 1000.0  # CuPy's arrays have 100: their operators leave it to ours
-    __hash__ = None
     session: Session
     layout: np.ndarray
     base: DeviceArray | None
@@ -108,14 +107,16 @@ class DeviceArray(Operators):
     def operand(self, shape: Any = None, dropped: bool = False) -> Expr:
         """Its expression in a result of a shape, of which the last axis will be dropped or not. Without a shape, one in
         which no rows are reduced. What is long and small is computed, not put into every entry of what is large."""
-        owner = self.source()
+        if self._leaf is not None and not dropped:
+            return self._leaf
+        owner = self if self.base is None else self.source()
         e = owner.expr
         if e is not None:
             if owner.rows is not None:
                 fits = shape is not None and owner.dropped() == (dropped or owner is not self)
             else:
                 fits = not (dropped and self.shape)
-                fits = fits and (e.size <= SMALL or shape is None or owner.size == prod(shape))
+                fits = fits and (shape is None or e.size <= SMALL or e.shape == shape or owner.size == prod(shape))
             if fits:
                 return e  # type: ignore[no-any-return]
             if e.kind != "leaf" or owner is self:
@@ -126,8 +127,8 @@ class DeviceArray(Operators):
         elif self.buffer is not None:
             if self._leaf is None:
                 self._leaf = leaf(spot)
-            return self.session.reading(self._leaf)
-        return self.session.reading(leaf(spot))
+            return self._leaf
+        return leaf(spot)
 
     def consumed(self) -> Expr:
         """Its expression for a kernel that runs now: without sums of rows inside, and of its own shape. Computed within
@@ -154,7 +155,7 @@ class DeviceArray(Operators):
 
     def relaid(self, shape: Any, dtype: Any, offset: int, strides: Any) -> DeviceArray:
         """`np.ndarray(shape, dtype, x, offset, strides)`, offset and strides in bytes."""
-        return self.view_of(laid_out(shape, np.dtype(dtype), strides, self.offset + offset))
+        return self.view_of(laid_out(shape, np.dtype(dtype).newbyteorder("="), strides, self.offset + offset))
 
     def library(self) -> Any:
         """A `cupy.ndarray` over the same memory."""
@@ -207,13 +208,10 @@ class DeviceArray(Operators):
         return bool(self.session.number(self))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise TypeError(f"an array on {self.session.name} is not copied to the host unasked; write x.get()")
-
-    def __repr__(self) -> str:
-        return f"DeviceArray(shape={self.shape}, dtype={self.dtype}, device={self.session.name!r})"
-
-    def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if self.ndim == 0 else repr(self)
+        raise Unsupported(
+            f"an array on {self.session.name} is not copied to the host unasked, for code that knows NumPy's arrays"
+            " only; run it on the CPU, or write it with functions that have a GPU version"
+        )
 
     def __round__(self, digits: int | None = None) -> Any:
         return round(self.item(), digits)
@@ -238,6 +236,11 @@ class DeviceArray(Operators):
     # Protocols
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if not kwargs and method == "__call__":
+            for x in inputs:
+                if type(x) not in KNOWN and not known(x):
+                    return NotImplemented
+            return apply(self.session, ufunc, inputs)
         out = kwargs.get("out", ())
         if type(out) is tuple and len(out) == 1:
             kwargs["out"] = out[0]
@@ -398,4 +401,5 @@ def later(name: str) -> dict[Any, Callable[..., Any]]:
 
 FILLED = (joining, products, reductions, views)  # modules that put their functions into the tables
 ARRAYS.add(DeviceArray)
+KNOWN.add(DeviceArray)
 REMOTE.add(DeviceArray)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..ops.block import OPERATIONS
+from .cuda_complex import COMPLEXES
 from .cuda_types import converted, identifier, register, wide
 
 COMPARISONS = {
@@ -72,6 +73,43 @@ FLOATS = {
     "boxcox1p": "fabs(b) < T(1e-19) ? log1p(a) : expm1(b * log1p(a)) / b",
     "inv_boxcox": "b == 0 ? exp(a) : exp(log1p(b * a) / b)",
     "inv_boxcox1p": "b == 0 ? expm1(a) : expm1(log1p(b * a) / b)",
+    # Of whole order: up from the first two where b is larger, else down from far above (Miller).
+    "jn": """
+        T m = fabs(a), y = fabs(b), two = 2;
+        T sign = fmod(m, two) == 1 && (a < 0) != (b < 0) ? T(-1) : T(1);
+        if (!(y < INF && m <= T(10000) && m == floor(m))) return INF - INF;
+        if (m == 0) return j0(y);
+        if (m < y || m == 1) {
+            T p = j0(y), q = j1(y);
+            for (T k = 1; k < m; k += 1) { T r = two * k / y * q - p; p = q; q = r; }
+            return sign * q;
+        }
+        if (y == 0) return T(0);
+        T p = 0, q = T(1e-30), total = 0, found = 0;
+        for (T k = two * floor((m + sqrt(T(160) * m)) / 2 + 8); k > 0; k -= 1) {
+            T r = two * k / y * q - p;
+            p = q; q = r;
+            if (fabs(q) > T(1e15)) { p *= T(1e-15); q *= T(1e-15); total *= T(1e-15); found *= T(1e-15); }
+            if (k - 1 == m) found = q;
+            if (fmod(k, two) == 1) total += k == 1 ? q / 2 : q;
+        }
+        return sign * found / (two * total);""",
+    # Hurwitz's, of order a > 1: the first terms, then Euler and Maclaurin's rest.
+    "zeta": """
+        if (!(a > 1)) return a == 1 ? INF : INF - INF;
+        if (b <= 0 && (b == floor(b) || a != floor(a))) return b == floor(b) ? INF : INF - INF;
+        T w = b, y = pow(w, -a);
+        for (int k = 1; k < 10 || w <= 9; ++k) { w += 1; y += pow(w, -a); }
+        T p = pow(w, -a), rising = a, total = p * w / (a - 1) - p / 2;
+        const T even[] = {T(1.0 / 12), T(-1.0 / 720), T(1.0 / 30240), T(-1.0 / 1209600), T(1.0 / 47900160),
+                          T(-691.0 / 1307674368000.0), T(1.0 / 74724249600.0), T(-3617.0 / 10670622842880000.0)};
+        for (int k = 0; k < 8; ++k) {
+            p /= w;
+            total += even[k] * rising * p;
+            p /= w;
+            rising *= (a + 2 * k + 1) * (a + 2 * k + 2);
+        }
+        return y + total;""",
     # By reflection below 1/2, by recurrence to 10 or more, where the series leaves 3e-18.
     "digamma": """
         T z = x < T(0.5) ? T(1) - x : x, y = 0;
@@ -198,61 +236,6 @@ BOOLEANS = {
     "invert": "!x",
 }
 
-COMPLEXES = {
-    **{name: FLOATS[name] for name in ("equal", "not_equal")},
-    **{name: FLOATS[name] for name in ("logical_and", "logical_or", "logical_xor", "logical_not")},
-    "add": "a + b",
-    "subtract": "a - b",
-    "multiply": "a * b",
-    "divide": "a / b",
-    "negative": "-x",
-    "positive": "x",
-    "square": "x * x",
-    "reciprocal": """
-        if (fabs(x.im) <= fabs(x.re)) {
-            auto r = x.im / x.re, d = x.re + x.im * r;
-            return T(1 / d, -r / d);
-        }
-        auto r = x.re / x.im, d = x.re * r + x.im;
-        return T(r / d, -1 / d);""",
-    "conjugate": "T(x.re, -x.im)",
-    "real": "x.re",
-    "imag": "x.im",
-    "absolute": "hypot(x.re, x.im)",
-    "angle": "atan2(x.im, x.re)",
-    "sign": """
-        auto r = hypot(x.re, x.im), zero = r * 0;
-        if (r < INF) return r == 0 ? T(0) : T(x.re / r, x.im / r);
-        if (r != r || fabs(x.re) == fabs(x.im)) return T(zero, zero);
-        return fabs(x.re) == INF ? T(x.re > 0 ? 1 : -1, 0) : T(0, x.im > 0 ? 1 : -1);""",
-    "exp": "auto r = exp(x.re); return x.im == 0 ? T(r, x.im) : T(r * cos(x.im), r * sin(x.im));",
-    "log": """
-        auto p = fmax(fabs(x.re), fabs(x.im)), q = fmin(fabs(x.re), fabs(x.im));
-        auto r = 2 * p > 1 && p < 2 ? log1p((p - 1) * (p + 1) + q * q) / 2 : log(hypot(p, q));
-        return T(r, atan2(x.im, x.re));""",
-    "sqrt": """
-        auto r = hypot(x.re, x.im);
-        if (r == 0) return x;
-        r = sqrt((fabs(x.re) + r) / 2);
-        return x.re >= 0 ? T(r, x.im / (2 * r)) : T(fabs(x.im) / (2 * r), copysign(r, x.im));""",
-    "power": """
-        if (b.im == 0 && b.re == rint(b.re) && fabs(b.re) < 100) {
-            T p = T(1), s = a;
-            for (int n = int(fabs(b.re)); n > 0; n >>= 1) {
-                if (n & 1) p = p * s;
-                s = s * s;
-            }
-            return b.re < 0 ? T(1) / p : p;
-        }
-        if (a == T(0)) return b.re > 0 ? T(0) : T(INF - INF, INF - INF);
-        auto r = log(hypot(a.re, a.im)), t = atan2(a.im, a.re), m = exp(b.re * r - b.im * t), w = b.re * t + b.im * r;
-        return T(m * cos(w), m * sin(w));""",
-    "isnan": "x.re != x.re || x.im != x.im",
-    "isinf": "fabs(x.re) == INF || fabs(x.im) == INF",
-    "isfinite": "fabs(x.re) < INF && fabs(x.im) < INF",
-    "where": "condition ? x : y",
-}
-
 ROUNDED_ALREADY = set(
     "where negative positive absolute fabs maximum minimum fmax fmin copysign floor ceil trunc rint sign clip relu "
     "cast heaviside nextafter modf_whole modf_fraction frexp_mantissa conjugate remainder fmod".split()
@@ -290,7 +273,8 @@ def block(name: str) -> Any:
 NAMES = {  # other names of what the tables have
     "abs": "absolute", "fabs": "absolute", "sub": "subtract", "mul": "multiply", "neg": "negative",
     "pos": "positive", "mod": "remainder", "div": "divide", "true_divide": "divide", "inv": "reciprocal",
-    "pow": "power", "conj": "conjugate", "bitwise_not": "invert", "psi": "digamma",
+    "pow": "power", "conj": "conjugate", "bitwise_not": "invert", "psi": "digamma", "asin": "arcsin",
+    "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
 }  # fmt: skip
 
 

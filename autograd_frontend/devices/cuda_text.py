@@ -18,7 +18,7 @@ import numpy as np
 from .cuda_functions import ROUNDED_ALREADY, definition
 from .cuda_layout import BLOCKS, THREADS, Memory, Steps, fits, joined, offset, owner, place, steps_along
 from .cuda_types import MEMORY, identifier, memory, prelude, read, register, written
-from .expressions import Expr, Kernel, Launch, nodes
+from .expressions import Expr, Kernel, Launch, nodes, number
 
 KERNELS: dict[Any, Kernel] = {}  # by what a text depends on: to write one takes 1 ms, to find one 0.1 ms
 MOST = 4096
@@ -157,14 +157,6 @@ def indented(lines: Iterable[str]) -> list[str]:
         found.append("    " * depth + line)
         depth += line.endswith("{")
     return found
-
-
-def number(e: Expr) -> Any:
-    """The argument for a scalar, in its dtype."""
-    if type(e.value) is e.dtype.type:
-        return e.value
-    with np.errstate(all="ignore"):
-        return e.value.astype(e.dtype) if isinstance(e.value, np.generic) else e.dtype.type(e.value)
 
 
 def named(text: Text, m: Memory, steps: Steps) -> list[Any]:

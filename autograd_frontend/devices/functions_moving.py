@@ -30,15 +30,16 @@ def along(a: Any, positions: Any, axis: Any) -> Array:
 
 @implements(np.compress)
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    (a,) = arrays(device_of(a, out, condition), [a])
     condition = np.asarray(on_host(condition))
     if condition.ndim != 1:
         raise ValueError("condition must be a 1-d array")
-    (a,) = arrays(device_of(a, out), [a])
     return result(along(a, lambda n: np.nonzero(condition)[0], axis), out)
 
 
 @implements(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
+    (arr,) = arrays(device_of(arr, condition), [arr])
     condition = np.ravel(np.asarray(on_host(condition)))
     return take(arr, np.nonzero(condition)[0])
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import ceil, factorial, log2
+from math import ceil, log2
 from typing import Any
 
 import numpy as np
 
+from .expressions import call
 from .functions_linalg import LinAlgError, eye_like
 from .table import unsupported
+from .ufuncs import Operands, settled
 from .views import arrays, device_of
 
 Array = Any  # one of a device: NumPy's stubs know only their own
@@ -170,49 +172,31 @@ def expm(A: Any) -> Any:
 # Special functions that rules need
 
 
-EULER = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000)  # B[2j]/(2j)!
-
-
 @by_path("scipy.special.polygamma")
 def polygamma(n: Any, x: Any) -> Any:
-    """The digamma function and its derivatives: ten terms of the series and Euler and Maclaurin's rest. Below 1/2 the
-    first one by reflection; of the others only positive `x`, else NaN."""
-    from scipy.special import digamma
+    """The digamma function and its derivatives, as SciPy makes them: in float64, by Hurwitz's zeta function."""
+    from scipy.special import digamma, gamma
 
     if np.ndim(n):
-        raise unsupported("scipy.special.polygamma of several orders")
-    if n == 0:
-        return digamma(x)
-    s = int(n) + 1
-    if s != n + 1 or s < 2:
-        raise unsupported(f"scipy.special.polygamma({n}, x)")
-    low = x < 0.5
-    z = np.where(low, 1 - x, x) if s == 2 else x
-    y: Any = z ** -float(s)
-    for k in range(1, 10):
-        y = y + (z + k) ** -float(s)
-    w = z + 10
-    p = w ** -float(s)
-    y = y + p * (w / (s - 1) + 0.5)
-    rising = float(s)
-    for j, c in enumerate(EULER):
-        p = p / w
-        y = y + (c * rising) * p
-        p, rising = p / w, rising * (s + 2 * j + 1) * (s + 2 * j + 2)
-    if s > 2:
-        return np.where(x > 0, (-1.0) ** s * factorial(s - 1) * y, np.nan)
-    turn = np.pi / np.sin(np.pi * x)
-    return np.where(low, turn * turn - y, y)
+        return np.where(np.equal(n, 0), digamma(x), (-1.0) ** (n + 1) * gamma(n + 1.0) * zeta(n + 1, x))
+    n = n.item() if hasattr(n, "item") else n
+    with np.errstate(invalid="ignore"):  # of an order that is not whole: NaN
+        factor = np.float64(-1.0) ** (n + 1) * gamma(n + 1.0)
+    y: Any = digamma(x).astype(np.float64) if n == 0 else factor * zeta(n + 1, x)
+    y.scalar = False
+    return y
+
+
+def zeta(s: Any, q: Any) -> Any:
+    """The sum of `(q + k)**-s`."""
+    session, double = device_of(s, q), np.dtype(np.float64)
+    operands = [settled(session, v) for v in (s, q)]
+    region = Operands(session, operands)
+    args = [region.expression(v, double) for v in operands]
+    return region.result(call("zeta", tuple(args), double), True)
 
 
 def jv(v: Any, x: Any) -> Any:
-    """Bessel functions of the orders that derivatives of `j0` and `j1` need."""
-    from scipy.special import j0, j1
+    from scipy.special import jv
 
-    if np.ndim(v):
-        raise unsupported("scipy.special.jv of several orders")
-    if v in (0, 1, -1):
-        return j0(x) if v == 0 else j1(x) if v == 1 else -j1(x)
-    if v == 2:
-        return np.where(x == 0, 0, 2 * j1(x) / x - j0(x))
-    raise unsupported(f"scipy.special.jv({v}, x)")
+    return jv(v, x)

@@ -7,6 +7,7 @@ from typing import Any
 
 from .expressions import Launch
 from .kernels import BITS, NAMES, PAIR, Sizes, Writer, collapsed, is_wide, offset, prelude, steps, unravel
+from .plans import remembered
 
 
 def settings(w: Writer, **values: Sizes) -> dict[str, list[str]]:
@@ -84,6 +85,7 @@ template <class R> __device__ __forceinline__ bool is_zero(cplx<R> x) { return x
 """
 
 
+@remembered
 def repaired(d: Any, a: Any, b: Any, cotangent: str) -> Launch:
     """The entries of `d = a @ b` that are not finite again, of products that a zero of the cotangent is not in: that is
     the "first" operand, the "second", or "both". All have one batch shape, their strides there may be 0. Nobody has to

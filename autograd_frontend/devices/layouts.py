@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+MOST = 4096  # layouts that are kept
 SIZE = 1 << 40  # of the range in bytes; no array is larger
 HUGE = f"an array of more than {SIZE >> 30} GiB is larger than any device"
 
@@ -33,11 +34,25 @@ def ground() -> tuple[np.ndarray, int]:
     return np.frombuffer(memory, np.uint8), address
 
 
+DENSE: dict[Any, np.ndarray] = {}  # layouts of rows after each other; nobody changes one
+
+
 def laid_out(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None, offset: int = 0) -> np.ndarray:
     """A layout; rows after each other where no strides are given."""
-    if strides is None and prod(shape) * np.dtype(dtype).itemsize > SIZE:
-        raise MemoryError(HUGE)
-    return np.ndarray(shape, dtype, ground()[0], offset, strides)
+    if type(shape) is not tuple:
+        shape = tuple(shape) if isinstance(shape, list) else (shape,)
+    if strides is not None:
+        return np.ndarray(shape, dtype, ground()[0], offset, strides)
+    found = DENSE.get((shape, dtype)) if not offset else None
+    if found is None or found.dtype is not dtype:  # equal ones may have two names
+        if prod(shape) * np.dtype(dtype).itemsize > SIZE:
+            raise MemoryError(HUGE)
+        if len(DENSE) >= MOST:
+            DENSE.clear()
+        found = np.ndarray(shape, dtype, ground()[0], offset)
+        if not offset:
+            DENSE[shape, dtype] = found
+    return found
 
 
 def offset_of(layout: np.ndarray) -> int:
@@ -49,8 +64,8 @@ def offset_of(layout: np.ndarray) -> int:
 
 def extent(layout: np.ndarray) -> int:
     """How many bytes a layout that starts at its first entry needs."""
-    if not layout.size:
-        return 0
+    if layout.flags.c_contiguous or not layout.size:
+        return layout.nbytes
     last: int = sum((n - 1) * s for n, s in zip(layout.shape, layout.strides, strict=True))
     return last + layout.itemsize
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from ..ops.plain import PLAIN
 from .joining import stack
 from .layouts import laid_out, reshaped
 from .spots import on_device
+from .table import FUNCTIONS, unsupported
 from .views import broadcast_to, device_of
 
 
@@ -89,6 +92,22 @@ def full(
     return array(broadcast_to(value, shape), dtype, order="F" if order == "F" else "C")
 
 
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None,
+    *, device: Any = None,
+) -> Any:  # fmt: skip
+    """`np.full_like` where one of the two is on the device; laid out as an array of the host's in C order."""
+    if hasattr(a, "layout"):
+        return np.full_like(a, fill_value, dtype, order, subok, shape)
+    return full(np.shape(a) if shape is None else shape, fill_value, np.asarray(a).dtype if dtype is None else dtype)
+
+
+def exact(x: Any = 0, /) -> Any:
+    if device_of(x) is None:
+        return np.longdouble(x)
+    raise unsupported("np.longdouble")
+
+
 def converting(kind: Any) -> Any:
     """`np.float32(x)` and the like."""
 
@@ -109,12 +128,19 @@ MADE: dict[Any, Any] = {
     np.ascontiguousarray: ascontiguousarray,
     np.asfortranarray: asfortranarray,
     np.full: full,
+    np.full_like: full_like,
+    np.longdouble: exact,
     **{np.dtype(char).type: converting(np.dtype(char)) for char in "?bhilqBHILQefdFD"},
 }
 
 
-def counterpart(call: Any) -> Any:
+OF_RULES = {f: name for name, f in vars(PLAIN).items() if isinstance(f, FunctionType)}  # recorded, in nested.py
+
+
+def counterpart(call: Any, session: Any) -> Any:
     """What stands here for a function that NumPy does not hand over; the function itself where there is nothing."""
+    if isinstance(call, FunctionType) and (name := OF_RULES.get(call)) is not None:
+        return getattr(session.ops, name)
     found = MADE.get(call)
     if found is None and (getattr(call, "__module__", None) or "").startswith("scipy."):
         from .functions import BY_PATH
@@ -124,6 +150,34 @@ def counterpart(call: Any) -> Any:
             if getattr(sys.modules.get(module), name, None) is call:
                 found = MADE[call] = f
     return call if found is None else found
+
+
+SEQUENCES: frozenset[Any] = frozenset({  # which take several arrays as their first argument
+    np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.linalg.multi_dot,
+})  # fmt: skip
+
+
+def listed(call: Any, args: list[Any]) -> list[Any]:
+    """The arguments of a function that NumPy hands over for arrays, not for lists of them."""
+    if not args or type(args[0]) not in (list, tuple) or device_of(args[0]) is None:
+        return args
+    if call in SEQUENCES:
+        first = [array(x) if type(x) in (list, tuple) and device_of(x) is not None else x for x in args[0]]
+        return [type(args[0])(first), *args[1:]]
+    if isinstance(getattr(call, "__self__", None), np.ufunc) or (call in FUNCTIONS and call not in OTHERS):
+        return [array(args[0]), *args[1:]]
+    return args
+
+
+OTHERS: frozenset[Any] = frozenset({np.block, np.select, np.einsum})
+
+
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """NumPy does not look at the default for arrays of others."""
+    return FUNCTIONS[np.select](condlist, choicelist, default)
+
+
+MADE[np.select] = select
 
 
 def cotangent(session: Any, x: Any, given: Any, where: str, what: str) -> Any:

@@ -7,15 +7,19 @@ from typing import Any
 import numpy as np
 
 from .spots import on_device
+from .table import NOT_THERE, NoAttribute
 from .ufuncs import apply
 
 NUMBERS = (int, float, complex, np.generic, np.ndarray)
+KNOWN = {int, float, complex, bool, np.float64, np.float32, np.ndarray}  # and arrays of devices
 POWERS = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}  # as NumPy's own operator
 
 
 def known(x: Any) -> bool:
     """Whether an operand is a number or an array; another class may know what to do with arrays."""
     kind = type(x)  # a recorded value says that it is what it stands for
+    if kind in KNOWN:
+        return True
     return issubclass(kind, (*NUMBERS, Operators)) or not hasattr(kind, "__array_ufunc__") or on_device(x)
 
 
@@ -58,6 +62,7 @@ class Operators:
     session: Any
     dtype: Any
     scalar: bool
+    get: Any
 
     __add__, __radd__, __iadd__ = binary(np.add)
     __sub__, __rsub__, __isub__ = binary(np.subtract)
@@ -77,7 +82,27 @@ class Operators:
     __neg__, __pos__, __abs__, __invert__ = (
         unary(np.negative), unary(np.positive), unary(np.absolute), unary(np.invert),
     )  # fmt: skip
-    __hash__ = None  # type: ignore[assignment]
+
+    def __hash__(self) -> int:  # of a number, as NumPy's
+        if not self.scalar:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        return hash(self.get())
+
+    # Texts are NumPy's, of the entries: they wait for the device
+
+    def __repr__(self) -> str:
+        return repr(self.get())
+
+    def __str__(self) -> str:
+        return str(self.get())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.get(), spec)
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(np.ndarray, name):
+            raise NoAttribute(f"np.ndarray.{name} {NOT_THERE}")
+        raise AttributeError(f"'numpy.{self.__class__.__name__}' object has no attribute {name!r}")
 
     def __pow__(self, other: Any) -> Any:
         return self._power(other, None) if known(other) else NotImplemented

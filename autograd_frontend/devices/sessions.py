@@ -6,32 +6,36 @@ is needed, all that somebody still holds are computed by one kernel. What nobody
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
-from .expressions import Expr, Launch, leaf, nodes, scalar
-from .layouts import extent, laid_out, offset_of, overlap, packed, same
-from .spots import LEAVES, NODES, OUTPUTS, Buffer, Region, Spot, Texts, axes_of, crosses, dtype_of, on_device
+from .expressions import Expr, Launch, leaf, leaves, nodes, scalar
+from .layouts import extent, laid_out, offset_of, packed, same
+from .regions import Regions
+from .spots import NODES, OUTPUTS, Buffer, Spot, Texts, axes_of, crosses, dtype_of, on_device
 
 if TYPE_CHECKING:
     from .array import DeviceArray
 
-MADE = ("call", "row")  # kinds of expressions that are computed, not only copied
 SMALL = 12  # nodes up to which a value is computed again for every entry that it is broadcast to
 
 
-class Session:
+class Session(Regions):
     """A device with its arrays. `live`: bytes of all its buffers."""
 
     def __init__(self, driver: Any, texts: Any = None) -> None:
+        from .array import DeviceArray  # which imports this module
+
+        super().__init__()
+        self.kind = DeviceArray
         self.driver, self.name, self.xp = driver, driver.name, driver.xp
         self.texts = texts or Texts()
         self.live = 0
-        self.lock = threading.RLock()
+        self.lenders: Any = WeakValueDictionary()  # address of memory of CuPy's -> what it is here
         self.has: dict[Any, bool] = {}  # (function, dtype, dtype of the result) -> whether there is a text
-        self.regions: dict[tuple[int, ...], Region] = {}
+        self.loops: dict[Any, Any] = {}  # (ufunc, dtypes, types of numbers) -> name, dtypes inside, what makes it
 
     def __repr__(self) -> str:
         return f"Session({self.name!r})"
@@ -54,12 +58,24 @@ class Session:
         """What a callable is here: itself, where NumPy finds the way."""
         from .making import counterpart
 
-        return counterpart(call)
+        return counterpart(call, self)
+
+    def listed(self, call: Any, args: list[Any]) -> list[Any]:
+        """The arguments of a call that NumPy would not hand over, of lists of arrays."""
+        from .making import listed
+
+        return listed(call, args)
 
     def cotangent(self, x: DeviceArray, given: Any, where: str, what: str = "cotangent") -> Any:
         from .making import cotangent
 
         return cotangent(self, x, given, where, what)
+
+    def strong_zero(self, d: Any, g: Any) -> Any:
+        """`d` with exact zeros in place of each NaN where the cotangent `g` is zero."""
+        from .ufuncs import strong_zero
+
+        return strong_zero(d, g)
 
     def live_bytes(self) -> int:
         return self.live
@@ -70,9 +86,7 @@ class Session:
         return Buffer(self, self.driver.empty(nbytes), nbytes)
 
     def owner(self, layout: np.ndarray, buffer: Buffer | None = None, e: Expr | None = None) -> DeviceArray:
-        from .array import DeviceArray
-
-        return DeviceArray(self, layout, None, buffer, e)
+        return self.kind(self, layout, None, buffer, e)
 
     def empty(self, shape: Any, dtype: Any = float, likes: Any = ()) -> DeviceArray:
         """An array with memory, in which nothing has been written."""
@@ -97,6 +111,7 @@ class Session:
             y = self.adopt(x)
             return y._converted(y.dtype if dtype is None else dtype_of(dtype), "K")
         x = np.asarray(x, dtype)
+        x = x.astype(x.dtype.newbyteorder("="), copy=False)
         layout = packed(x.shape, dtype_of(x.dtype), [x])
         order = sorted(range(x.ndim), key=lambda k: -layout.strides[k])
         memory = self.driver.from_host(np.asarray(x.transpose(order), order="C"))
@@ -129,19 +144,39 @@ class Session:
 
     def wrap(self, memory: Any) -> DeviceArray:
         """The array over what a library function of CuPy returned."""
-        return self.adopt(memory)
+        layout = laid_out(memory.shape, dtype_of(memory.dtype), memory.strides)
+        return self.owner(layout, Buffer(self, memory, extent(layout)))
 
     def adopt(self, memory: Any) -> DeviceArray:
         """The array behind a `cupy.ndarray`, or behind any object of the device that CuPy takes without a copy."""
         if type(memory).__module__.partition(".")[0] != "cupy":
             memory = self.driver.foreign(memory)
-        low = sum((n - 1) * s for n, s in zip(memory.shape, memory.strides, strict=True) if s < 0 and n > 1)
-        layout = laid_out(memory.shape, dtype_of(memory.dtype), memory.strides, -low)
-        if low == 0 or not layout.size:
-            return self.owner(layout, Buffer(self, memory, extent(layout)))
-        buffer = Buffer(self, memory, extent(layout) - low)
-        buffer.address += low
-        return self.owner(laid_out((buffer.nbytes,), np.uint8), buffer).view_of(layout)
+        layout = laid_out(memory.shape, dtype_of(memory.dtype), memory.strides, memory.data.ptr - memory.data.mem.ptr)
+        owner = self.lender(memory, layout)
+        same_entries = owner.dtype == layout.dtype and owner.shape == layout.shape and owner.strides == layout.strides
+        return owner if same_entries and not offset_of(layout) else owner.view_of(layout)
+
+    def lender(self, memory: Any, layout: np.ndarray) -> DeviceArray:
+        """The array that owns the memory of a `cupy.ndarray`: of all that look at it the same one, so that a write
+        through one is seen by what waits to read another."""
+        block, start = memory.data.mem, offset_of(layout)
+        buffer: Buffer | None = self.lenders.get(block.ptr)
+        if buffer is None or buffer.nbytes < min(block.size, start + extent(layout)):
+            if not start and (memory.flags.forc or not layout.size):
+                whole = layout
+            else:
+                memory = self.driver.view(memory, -start, (block.size,), np.uint8, None)
+                whole = laid_out((block.size,), np.uint8)
+            buffer = Buffer(self, memory, extent(whole))
+            buffer.lent = whole, lambda: None
+            if layout.size:
+                self.lenders[block.ptr] = buffer
+        whole, found = buffer.lent
+        owner: DeviceArray | None = found()
+        if owner is None:
+            owner = self.owner(whole, buffer)
+            buffer.lent = whole, owner.ref()
+        return owner
 
     def to_cupy(self, x: DeviceArray) -> Any:
         """A `cupy.ndarray` that looks at the memory of an array."""
@@ -159,75 +194,10 @@ class Session:
         self, e: Expr, layout: np.ndarray, rows: tuple[int, ...] | None = None, is_scalar: bool = False
     ) -> DeviceArray:
         """An array of an expression that waits. `rows`: the shape whose rows it reduces."""
-        from .array import DeviceArray
-
-        x = DeviceArray(self, layout, None, None, e)
+        x = self.kind(self, layout, None, None, e)
         x.scalar, x.rows = is_scalar, rows
-        if e.holder is None:
-            e.holder = x
         self.wait(x)
         return x
-
-    def wait(self, x: DeviceArray) -> None:
-        key = x.shape if x.rows is None else x.rows
-        with self.lock:
-            region = self.regions.get(key)
-            if region is None:
-                if len(self.regions) > 100:
-                    self.regions = {k: r for k, r in self.regions.items() if r.alive()}
-                region = self.regions[key] = Region()
-            region.refs.append(x.ref())
-            region.left -= 1
-            if region.left <= 0 or x.expr.size > 2 * NODES:
-                self.count(key, region)
-
-    def count(self, key: tuple[int, ...], region: Region) -> None:
-        """Compute a region that has become too large for one kernel."""
-        waiting = [x for x in region.alive() if x.expr.kind in MADE]
-        calls, spots = 0, set()
-        for e in nodes(*[x.expr for x in waiting]):
-            calls += e.kind in MADE
-            if e.kind == "leaf":
-                spots.add((e.leaf.address, e.leaf.strides))
-        region.left = min((NODES - calls) // 2, LEAVES - len(spots), OUTPUTS - len(waiting))
-        if region.left < 0:
-            self.now(key)
-        else:
-            region.refs = [x.ref() for x in region.alive()]
-            region.left = max(region.left, 1)
-
-    def now(self, key: tuple[int, ...], owner: Any = None) -> None:
-        """Compute what waits in a region, and `owner`. Other copies and fills stay: they cost nothing to make later."""
-        region = self.regions.pop(key, None) or Region()
-        every = region.alive()
-        if owner is not None and not any(x is owner for x in every):
-            every.append(owner)
-        waiting = [x for x in every if x is owner or x.expr.kind in MADE]
-        region.refs, region.left = [x.ref() for x in every], LEAVES
-        if len(waiting) < len(every):
-            region.refs = [x.ref() for x in every if not any(x is y for y in waiting)]
-            self.regions[key] = region
-        try:
-            self.compute(waiting)
-        except BaseException:  # memory is short, or Ctrl-C: they wait on
-            self.regions.setdefault(key, region).refs = [x.ref() for x in every]
-            raise
-
-    def flush(self) -> None:
-        """Compute everything that waits and is held."""
-        with self.lock:
-            for key in list(self.regions):
-                self.compute(self.regions.pop(key).alive())
-
-    def memory_of(self, x: DeviceArray) -> Buffer:
-        """The buffer of an array, computed now if its value waits."""
-        owner = x if x.base is None else x.base
-        if owner._buffer is None:
-            with self.lock:
-                if owner.expr is not None:
-                    self.now(owner.shape if owner.rows is None else owner.rows, owner)
-        buffer: Buffer = owner._buffer  # type: ignore[assignment]
-        return buffer
 
     def spot(self, x: DeviceArray) -> Spot:
         """The memory of an array."""
@@ -248,35 +218,37 @@ class Session:
         return self.spot(x)
 
     def compute(self, waiting: list[DeviceArray]) -> None:
-        """Give memory to arrays of one region, and put it in the place of their expressions."""
+        targets = [x.target(self.buffer(extent(x.layout))) for x in waiting]
         plain: dict[tuple[int, ...], list[Any]] = {}
         rows: dict[tuple[int, ...], list[Any]] = {}
-        targets = []
-        for x in waiting:
-            target = x.target(self.buffer(extent(x.layout)))
-            targets.append(target)
+        for x, target in zip(waiting, targets, strict=True):
             if x.size:
-                inner = next((e.args[0].shape for e in nodes(x.expr) if e.kind == "row"), None)
+                inner = reduced_in(x.expr)
                 (plain if inner is None else rows).setdefault(inner or x.shape, []).append((x.expr, target))
         for shape in [s for s in plain if s in rows]:
             rows[shape] += plain.pop(shape)
-        for shape, outputs in (*plain.items(), *rows.items()):
-            for k in range(0, len(outputs), OUTPUTS + 4):
-                part = outputs[k : k + OUTPUTS + 4]
-                self.launch(self.texts.rows(part) if shape in rows else self.texts.elementwise(part))
+        for texts, groups in ((self.texts.elementwise, plain), (self.texts.rows, rows)):
+            for outputs in groups.values():
+                for k in range(0, len(outputs), OUTPUTS + 4):
+                    self.launch(texts(outputs[k : k + OUTPUTS + 4]))
         for x, target in zip(waiting, targets, strict=True):
             computed(x, target)
 
     def launch(self, launch: Launch, writes: Any = ()) -> None:
         """Run a kernel. `writes`: the arrays it writes into, which some that wait may still have to read."""
-        arguments = [self.spot(x) if hasattr(x, "layout") and type(x) is not Spot else x for x in launch.arguments]
-        with self.lock:
-            for x in writes:
+        for x in writes:
+            with self.lock:
                 target = self.spot(x)
                 if target.buffer.read:
                     self.before_write(target)
-        addresses = [x.address if type(x) is Spot else x for x in arguments]
-        self.driver.launch(self.driver.function(launch.kernel), launch, addresses)
+        arguments = []
+        for x in launch.arguments:
+            if type(x) is Spot:
+                x = x.address
+            elif type(x) is self.kind:
+                x = self.spot(x).address
+            arguments.append(x)
+        self.driver.launch(self.driver.function(launch.kernel), launch, arguments)
 
     # Writes
 
@@ -293,9 +265,9 @@ class Session:
             target = self.spot(x)
             if e.kind == "leaf" and e.leaf.buffer is target.buffer and same(e.leaf.layout, target.layout):
                 return  # `x[i] += v` stores what it has changed
-            if any(e.kind == "leaf" and crosses(e.leaf, target) for e in nodes(e)):
+            if any(crosses(n.leaf, target) for n in leaves(e)):
                 e = self.settled(e, rows)
-            by_rows = any(e.kind == "row" for e in nodes(e))
+            by_rows = reduced_in(e) is not None
             if by_rows and e.shape != target.shape:
                 e, by_rows = self.settled(e, rows), False
             if target.buffer.read and not by_rows:
@@ -303,14 +275,17 @@ class Session:
                 return
             if target.buffer.read:
                 self.before_write(target)
-                by_rows = any(e.kind == "row" for e in nodes(e))
+                by_rows = reduced_in(e) is not None
             self.launch((self.texts.rows if by_rows else self.texts.elementwise)([(e, target)]))
 
     def write_beside(self, target: Spot, e: Expr) -> None:
         """A write by a kernel that also computes what waits and reads only the entries that are written, each before it
         is: `g = m[key]; m[key] = 0` is one kernel."""
-        beside = [x for x in self.readers(target) if joins(x, target)][:OUTPUTS]
-        self.before_write(target, beside)
+        readers = self.readers(target)
+        beside = [x for x in readers if joins(x, target)][:OUTPUTS]
+        for x in readers:
+            if x.expr is not None and not any(x is y for y in beside):
+                self.memory_of(x)
         beside = [x for x in beside if x.expr is not None]
         outputs = [(x.expr, x.target(self.buffer(extent(x.layout)))) for x in beside]
         self.launch(self.texts.elementwise([*outputs, (e, target)]))
@@ -339,30 +314,6 @@ class Session:
         self.compute([t])
         return leaf(self.spot(t))
 
-    def readers(self, target: Spot) -> list[DeviceArray]:
-        """What waits and reads entries that are about to change."""
-        buffer, found, others = target.buffer, [], False
-        for region in self.regions.values():
-            for x in region.alive():
-                reads = [e.leaf.layout for e in nodes(x.expr) if e.kind == "leaf" and e.leaf.buffer is buffer]
-                if any(overlap(layout, target.layout) for layout in reads):
-                    found.append(x)
-                elif reads:
-                    others = True
-        buffer.read = others
-        return found
-
-    def before_write(self, target: Spot, later: Any = ()) -> None:
-        """Compute what waits and reads entries that are about to change, but for those that are computed later."""
-        for x in self.readers(target):
-            if x.expr is not None and not any(x is y for y in later):
-                self.memory_of(x)
-
-    def reading(self, e: Expr) -> Expr:
-        """A leaf, noted in its buffer."""
-        e.leaf.buffer.read = True
-        return e
-
     # The host
 
     def get(self, x: DeviceArray) -> np.ndarray:
@@ -385,17 +336,26 @@ class Session:
         return self.get(x).reshape(())[()]
 
 
+def reduced_in(e: Expr) -> tuple[int, ...] | None:
+    """The shape of which an expression reduces rows; None where it reduces none."""
+    if e.inner is None:
+        return None
+    return next((n.args[0].shape for n in nodes(e) if n.kind == "row"), None)  # they may have been computed since
+
+
 def computed(x: DeviceArray, target: Spot) -> None:
     """The value of an array stands in memory now, in which others that are made from it read it."""
     e = x.expr
     x._buffer, x.expr, x.rows = target.buffer, None, None
-    if e.kind in MADE and e.shape == target.shape:
-        e.kind, e.name, e.args, e.size, e.leaf = "leaf", "", (), 1, target
-        target.buffer.read = True
+    if e.args and e.shape == target.shape:
+        e.kind, e.name, e.args, e.size, e.leaf, e.inner = "leaf", "", (), 1, target, None
+        target.buffer.readers = [region for region in e.regions if not region.over]
+        for region in target.buffer.readers:
+            region.spots.add((target.address, target.strides))
 
 
 def joins(x: DeviceArray, target: Spot) -> bool:
     """Whether what waits can be computed by the kernel that writes the entries it reads."""
     if x.rows is not None or x.shape != target.shape or x.expr.size > NODES // 2:
         return False
-    return not any(e.kind == "row" or (e.kind == "leaf" and crosses(e.leaf, target)) for e in nodes(x.expr))
+    return reduced_in(x.expr) is None and not any(crosses(e.leaf, target) for e in leaves(x.expr))

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .expressions import Expr, Launch
+from .expressions import CODES, Expr, Launch
 from .layouts import offset_of, overlap, same
 from .plans import Plans
 from .table import Unsupported
 
 if TYPE_CHECKING:
-    from .array import DeviceArray
     from .sessions import Session
 
 NODES, LEAVES, OUTPUTS = 60, 16, 12  # of one kernel at most: beyond, registers spill
@@ -23,13 +22,22 @@ KINDS = frozenset("?bhilqBHILQefdFD")  # characters of the dtypes that a device 
 class Buffer:
     """Memory of a device. It goes back to the pool with the last array that looks at it."""
 
-    __slots__ = ("memory", "address", "nbytes", "read", "session", "__weakref__")
+    __slots__ = ("memory", "address", "nbytes", "readers", "session", "lent", "__weakref__")
 
     def __init__(self, session: Session, memory: Any, nbytes: int) -> None:
         self.session, self.memory, self.nbytes = session, memory, nbytes
         self.address: int = memory.data.ptr if nbytes else 0
-        self.read = False  # a value that waits may read it
+        self.readers: list[Any] = []  # regions in which a value that waits may read it
+        self.lent: Any = None  # memory of CuPy's: its layout, and a reference to the array that owns it here
         session.live += nbytes
+
+    @property
+    def read(self) -> bool:
+        """Whether a value that waits may read it."""
+        for region in self.readers:
+            if not region.over:
+                return True
+        return False
 
     def __del__(self) -> None:
         self.session.live -= self.nbytes
@@ -38,12 +46,19 @@ class Buffer:
 class Spot:
     """A view of a buffer: what kernels are given."""
 
-    __slots__ = ("buffer", "layout", "shape", "dtype", "strides", "_address")
+    __slots__ = ("buffer", "layout", "shape", "dtype", "strides", "_address", "_code")
 
     def __init__(self, buffer: Buffer, layout: np.ndarray, address: int = 0) -> None:
         self.buffer, self.layout = buffer, layout
         self.shape, self.dtype, self.strides = layout.shape, layout.dtype, layout.strides
-        self._address = address
+        self._address, self._code = address, -1
+
+    @property
+    def code(self) -> int:
+        """The number of its element type, shape and strides."""
+        if self._code < 0:
+            self._code = CODES[self.dtype.char, self.shape, self.strides]
+        return self._code
 
     @property
     def address(self) -> int:
@@ -60,19 +75,6 @@ class Spot:
         return prod(self.shape)
 
 
-class Region:
-    """Arrays of one shape that wait. `left`: how many more are taken before they are counted again."""
-
-    __slots__ = ("refs", "left")
-
-    def __init__(self) -> None:
-        self.refs: list[Any] = []
-        self.left = LEAVES
-
-    def alive(self) -> list[DeviceArray]:
-        return list({id(x): x for ref in self.refs if (x := ref()) is not None and x.expr is not None}.values())
-
-
 class Texts:
     """The kernels that are made from expressions. Tests put others in their place."""
 
@@ -80,25 +82,37 @@ class Texts:
         self.plans = Plans()
 
     def elementwise(self, outputs: Any) -> Launch:
-        from .cuda_text import elementwise
-
-        return self.plans.launches(outputs, ("elementwise",), lambda _: [elementwise(outputs)])[0]
+        return self.plans.launches(outputs, "elementwise", elementwise_of)[0]
 
     def rows(self, outputs: Any) -> Launch:
-        from .cuda_rows import rows
-
-        return self.plans.launches(outputs, ("rows",), lambda _: [rows(outputs)])[0]
+        return self.plans.launches(outputs, "rows", rows_of)[0]
 
     def reduction(self, name: str, e: Expr, axes: tuple[int, ...], out: Spot, empty: Any) -> list[Launch]:
-        from .cuda_reduce import reduction
+        def make(outputs: Any, empty: Any) -> list[Launch]:
+            from .cuda_reduce import reduction
 
-        what = ("reduction", name, axes)
-        return self.plans.launches([(e, out)], what, lambda noted: reduction(name, e, axes, out, noted), empty)
+            return reduction(name, e, axes, out, empty)
+
+        if 0 in e.shape:
+            return make(None, empty)
+        return self.plans.launches([(e, out)], ("reduction", name, axes), make, empty)
 
     def has(self, name: str, argument: Any, result: Any) -> bool:
         from . import cuda_functions
 
         return cuda_functions.has(name, argument, result)
+
+
+def elementwise_of(outputs: Any, empty: Any) -> list[Launch]:
+    from .cuda_text import elementwise
+
+    return [elementwise(outputs)]
+
+
+def rows_of(outputs: Any, empty: Any) -> list[Launch]:
+    from .cuda_rows import rows
+
+    return [rows(outputs)]
 
 
 def crosses(read: Spot, target: Spot) -> bool:

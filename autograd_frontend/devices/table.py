@@ -15,8 +15,15 @@ class Unsupported(TypeError):
     """NumPy has it, the device does not."""
 
 
+NOT_THERE = "has no GPU version; run it on the CPU, or write it with functions that have one"
+
+
+class NoAttribute(Unsupported, AttributeError):
+    """The same of an attribute: `hasattr` says that it is not there."""
+
+
 def unsupported(what: str) -> Unsupported:
-    return Unsupported(f"{what} has no GPU version; run it on the CPU, or write it with functions that have one")
+    return Unsupported(f"{what} {NOT_THERE}")
 
 
 def implements(*functions: Any) -> Callable[[Any], Any]:

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .expressions import Expr, call, cast, scalar
+from .expressions import Expr, call, cast, meet, scalar
 from .layouts import laid_out, packed
 from .spots import on_device
 from .table import Unsupported, name_of, unsupported
 
+BOOL = np.dtype(bool)
 PYTHON = (int, float, complex)
+LOOPED = frozenset({*PYTHON, bool, np.float64, np.float32, np.int64, np.bool_})  # numbers whose type says all
 COMPARISONS = frozenset({"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"})
 
 
@@ -46,34 +48,35 @@ def number(x: Any, dtype: np.dtype) -> Expr:
             return scalar(dtype.type(x), dtype)
         with np.errstate(over="ignore"):
             return scalar(dtype.type(x), dtype)
-    return scalar(np.asarray(x).astype(dtype)[()], dtype)
+    return scalar(x if type(x) is dtype.type else np.asarray(x).astype(dtype)[()], dtype)
 
 
 class Operands:
     """Operands that become one expression: their shape, whose rows are reduced, whether the last axis was dropped."""
 
-    __slots__ = ("session", "shape", "rows", "dropped", "operands", "layouts")
+    __slots__ = ("session", "shape", "rows", "dropped", "layouts")
+    rows: tuple[int, ...] | None
 
     def __init__(self, session: Any, operands: list[Any], shape: Any = None) -> None:
         self.session = session
-        self.operands = operands
-        arrays = [x for x in operands if hasattr(x, "layout")]
-        for x in arrays:
-            if x.session is not session:
-                raise ValueError(f"arrays of {x.session.name} and of {session.name} meet in one operation")
-        shapes = {x.shape for x in arrays}
-        if shape is None:
-            shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
-        self.shape: tuple[int, ...] = shape
-        self.layouts = [x.layout for x in arrays]
-        self.agree(arrays)
-
-    def agree(self, arrays: list[Any]) -> None:
-        """Find whose rows are reduced. Where the operands do not fit into one kernel, those that wait are computed."""
-        waiting = [x for x in arrays if x.source().rows is not None]
+        self.layouts: list[np.ndarray] = []
+        arrays, waiting, shapes = [], [], []
+        for x in operands:
+            if type(x) is session.kind:
+                if x.session is not session:
+                    raise ValueError(f"arrays of {x.session.name} and of {session.name} meet in one operation")
+                arrays.append(x)
+                self.layouts.append(x.layout)
+                shapes.append(x.layout.shape)
+                if x.rows is not None or (x.base is not None and x.source().rows is not None):
+                    waiting.append(x)
+        self.shape: tuple[int, ...] = meet(shapes) if shape is None else shape
         self.rows, self.dropped = None, False
-        if not waiting:
-            return
+        if waiting:
+            self.agree(arrays, waiting)
+
+    def agree(self, arrays: list[Any], waiting: list[Any]) -> None:
+        """Find whose rows are reduced. Where the operands do not fit into one kernel, those that wait are computed."""
         rows = waiting[0].source().rows
         kept, dropped = (*rows[:-1], 1), False
         if all(x.source().rows == rows for x in waiting):
@@ -88,10 +91,10 @@ class Operands:
             self.session.memory_of(x)
 
     def expression(self, x: Any, dtype: np.dtype) -> Expr:
-        if not hasattr(x, "layout"):
+        if type(x) is not self.session.kind:
             return number(x, dtype)
         e: Expr = x.operand(self.shape, self.dropped)
-        return cast(e, dtype)
+        return e if e.dtype is dtype else cast(e, dtype)
 
     def result(self, e: Expr, is_scalar: bool) -> Any:
         """The array of an expression of these operands."""
@@ -101,7 +104,7 @@ class Operands:
 
 def settled(session: Any, x: Any) -> Any:
     """An operand: an array of the device, or a number of the host's. Arrays of the host's are copied to the device."""
-    if hasattr(x, "layout") or type(x) in PYTHON or type(x) is bool:
+    if type(x) is session.kind or type(x) in PYTHON or type(x) is bool or hasattr(x, "layout"):
         return x
     if isinstance(x, np.generic) and not isinstance(x, (np.void, np.str_, np.bytes_)):
         return x
@@ -113,6 +116,8 @@ def settled(session: Any, x: Any) -> Any:
         from .making import array
 
         return array(x)
+    if x is None or isinstance(x, (str, bytes)):
+        raise TypeError(f"unsupported operand type: {type(x).__name__!r}")
     x = np.asarray(x)
     if x.dtype.kind not in "biufc":
         raise Unsupported(f"an array of {x.dtype} cannot be kept on a GPU")
@@ -145,6 +150,17 @@ def apply(
     **axes: Any,
 ) -> Any:
     """`ufunc(*operands)`, entry by entry."""
+    key: Any = None
+    if out is None and where is True and dtype is None and signature is None and casting == "same_kind" and not axes:
+        key = (ufunc, *[x.layout.dtype if type(x) is session.kind else type(x) for x in operands])
+        found = session.loops.get(key)
+        if found is not None:
+            name, dtypes, make = found
+            region = Operands(session, operands)
+            args = [region.expression(x, d) for x, d in zip(operands, dtypes, strict=False)]
+            return region.result(make(args, dtypes[-1]) if make else call(name, tuple(args), dtypes[-1]), True)
+        if not all(type(x) is session.kind or type(x) in LOOPED for x in operands):
+            key = None
     if ufunc.signature is not None:
         from .products import gufunc
 
@@ -171,20 +187,35 @@ def apply(
     else:
         results = [ONE[name](args, dtypes[-1]) if name in ONE else call(name, tuple(args), dtypes[-1])]
     results = [checked(session, e, ufunc) for e in results]
+    if key is not None and ufunc.nout == 1 and name not in ("power", "float_power"):
+        if name not in COMPARISONS or int not in key:  # these look at numbers
+            session.loops[key] = name, dtypes, ONE.get(name)
     finished = [finish(region, e, o, where, casting) for e, o in zip(results, outs, strict=True)]
     return finished[0] if ufunc.nout == 1 else tuple(finished)
+
+
+def strong_zero(d: Any, g: Any) -> Any:
+    """`d` with exact zeros in place of each NaN where the cotangent `g` is zero."""
+    if not (hasattr(d, "layout") and hasattr(g, "layout") and d.dtype.kind == g.dtype.kind == "f"):
+        return np.where(np.logical_and(np.equal(g, 0), np.isnan(d)), 0, d)
+    region = Operands(d.session, [d, g])
+    x, y = region.expression(d, d.dtype), region.expression(g, g.dtype)
+    zero, nan = call("equal", (y, number(0, y.dtype)), BOOL), call("isnan", (x,), BOOL)
+    both = call("logical_and", (zero, nan), BOOL)
+    return region.result(call("where", (both, number(0, x.dtype), x), x.dtype), False)
 
 
 def finish(region: Operands, e: Expr, out: Any, where: Any, casting: str) -> Any:
     """The result of a call: a new array, or `out` with the expression written into it."""
     if where is not True:
         mask = region.expression(where, np.dtype(bool))
-        old = number(0, e.dtype) if out is None else region.expression(out, e.dtype)
+        old = number(0, e.dtype) if out is None else region.expression(settled(region.session, out), e.dtype)
         e = call("where", (mask, e, old), e.dtype)
     if out is None:
         return region.result(e, True)
     if not hasattr(out, "layout"):
-        raise TypeError("out is an array of the host's, and the operands are on another device")
+        np.copyto(out, region.result(e, False).get(), casting=casting)  # type: ignore[arg-type]
+        return out
     if not np.can_cast(e.dtype, out.dtype, casting):  # type: ignore[arg-type]
         raise TypeError(f"Cannot cast ufunc output from {e.dtype!r} to {out.dtype!r} with casting rule {casting!r}")
     if np.broadcast_shapes(region.shape, out.shape) != out.shape:
@@ -261,7 +292,19 @@ def same_or_call(name: str) -> Any:
     return one
 
 
+def whole_order(args: list[Expr], dtype: np.dtype) -> Expr:
+    """Bessel functions, of a whole order that is a number of the host's."""
+    order = args[0]
+    if order.kind != "scalar" or not abs(order.value) <= 10000 or order.value != int(order.value):
+        raise Unsupported(
+            "scipy.special.jv has a GPU version for whole orders to 10000 only; write the order as an int, such as"
+            " jv(2, x), or run it on the CPU"
+        )
+    return call("jn", tuple(args), dtype)
+
+
 ONE: dict[str, Any] = {
+    "jv": whole_order,
     "float_power": float_power, "degrees": degrees, "rad2deg": degrees, "radians": radians, "deg2rad": radians,
     "positive": positive,
     **{name: same_or_call(name) for name in ("floor", "ceil", "trunc", "rint", "conjugate")},

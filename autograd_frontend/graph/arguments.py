@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import owner_of
+from ..devices import session_of
 from ..errors import an
+from ..foreign import lends
 from ..leftovers import codes
 from ..recording import depends, refuse, settle
 from ..tape import Ref
@@ -83,6 +85,8 @@ class Arguments:
             return self.dataclass(x, name)
         if isinstance(x, ndarray):
             raise TypeError(f"argument {name} is {an(x.dtype)} {kind.__name__}: a graph takes real and boolean arrays")
+        if session_of(x) is not None or lends(x):  # it would be a constant without a word
+            raise TypeError(f"argument {name} is a {kind.__module__}.{kind.__name__}: a graph takes NumPy's arrays")
         return x, x
 
     def dataclass(self, x: Any, name: str) -> tuple[Any, Any]:

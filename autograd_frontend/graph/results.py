@@ -45,6 +45,8 @@ def given_by(op: Operation, call: Any, args: Any, kwargs: Any) -> Any:
         return of_entries(op, call, operands, args, kwargs)
     possible(op, call, operands, attributes, args, kwargs)
     v = exact(by_rule(op, operands, attributes), op, call, args, kwargs)
+    if kwargs.get("dtype") is not None and hasattr(v, "dtype"):
+        return blank("array" if type(v) is ndarray else "scalar", v.shape, kwargs["dtype"])
     return widened(v, call, args, kwargs) if any(is_whole(x) for x in operands) else v
 
 

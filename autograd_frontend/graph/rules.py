@@ -68,7 +68,7 @@ class Rules:
 
     def pulled(self, rule: Any, floats: bool, g: Any, refs: Any, fit: Any, place: Any) -> Any:
         """The cotangent of an operand by a rule: as the nodes of the rule; where these look at values, as one node."""
-        from ..nested import applied
+        from ..nested_sweep import applied
 
         before, refusals = len(self.nodes), len(self.refusals)
         which, v = calls.rule_named(rule), self.operand(place)

@@ -52,6 +52,8 @@ def of_like(x: Like, op: Operation) -> Any:
     """The stand-in of what a shape rule describes."""
     if x.dtype is None:
         return np.empty(x.shape) if x.shape else 1.0
+    if x.dtype is complex:  # a Python number
+        return ONES[complex]
     if x.shape or op.views or op.name in ALSO_ARRAYS:
         return blank("array", x.shape, x.dtype)
     return blank("scalar", (), x.dtype)

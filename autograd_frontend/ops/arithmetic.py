@@ -230,6 +230,7 @@ class abs_:
 class inv:
     """`1/x`. Pullback `-((g*y)*y)`, in this order: `y*y` may overflow. 0 gives inf, and a gradient of `-inf*g`."""
 
+    complex = "conjugated"
     cuda = "T(1) / x"
 
     def value(ops, x):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import held
 from .block import Like
 
 
 def mask(where):
     """`where=` as an attribute: True, or a copy that later writes do not change."""
-    return True if where is True or where is np._NoValue else np.array(where, dtype=bool)
+    return True if where is True or where is np._NoValue else held(where, bool)
 
 
 def axes_of(axis, ndim):

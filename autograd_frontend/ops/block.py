@@ -33,7 +33,8 @@ which `data = True` says; `writes` names the settings whose memory it changes. `
 
 Cotangents of complex numbers are `dL/dRe + 1j*dL/dIm`. An operation that takes or gives complex numbers is refused
 unless its block says how: `complex = True` (its rules hold for them as they are), `complex = "conjugated"` (they hold
-with the conjugate of every factor: the operation is holomorphic), or the name of another operation that it is then.
+with the conjugate of every factor: the operation is holomorphic), `complex = "sesquilinear"` (a product that takes the
+conjugate of its first operand), or the name of another operation that it is then.
 `complex` may also be a function of the values of the operands, and of which are recorded, that answers so or False.
 
 Blocks are never instantiated. Names of callables are text, so nothing is imported for them before it is used.
@@ -59,7 +60,7 @@ RESULT, LIKE = -1, 100  # what a rule needs: operand i is i, the result -1, only
 
 
 class Like(NamedTuple):
-    """Shape and dtype of a value that was not saved. A Python number has dtype None."""
+    """Shape and dtype of a value that was not saved. A Python number has dtype None, or that of complex numbers."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -79,7 +80,7 @@ class Like(NamedTuple):
 def like(x: Any) -> Like:
     if isinstance(x, (list, tuple)):
         x = np.array(x)
-    return Like(getattr(x, "shape", ()), getattr(x, "dtype", None))
+    return Like(getattr(x, "shape", ()), getattr(x, "dtype", np.dtype(complex) if type(x) is complex else None))
 
 
 class Rule(NamedTuple):
@@ -183,13 +184,16 @@ class Operation:
         how = self.complex
         if callable(how):
             how = how(values, recorded)
-        if how is not True and how != "conjugated":
-            return OPERATIONS[how] if how else None
         if how is True:
             return self
+        form = {"conjugated": (conjugated, conjugated), "sesquilinear": (antilinear, None)}.get(how)
+        if form is None:
+            return OPERATIONS[how] if how else None
         if self.twin is None:
             self.twin = copy.copy(self)
-            self.twin.pulls = tuple([r._replace(function=partial(conjugated, r.function)) for r in self.pulls])
+            forms = [form[min(i, 1)] for i in range(len(self.pulls))]
+            pairs = zip(self.pulls, forms, strict=True)
+            self.twin.pulls = tuple([r._replace(function=partial(f, r.function)) if f else r for r, f in pairs])
         return self.twin  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
@@ -199,6 +203,11 @@ class Operation:
 def conjugated(rule: Callable[..., Any], ops: Any, g: Any, *saved: Any) -> Any:
     """A rule that multiplies `g` by a factor, with the conjugate of the factor instead."""
     return ops.conj(rule(ops, ops.conj(g), *saved))
+
+
+def antilinear(rule: Callable[..., Any], ops: Any, g: Any, *saved: Any) -> Any:
+    """A rule of an operand of which the operation takes the conjugate."""
+    return rule(ops, ops.conj(g), *saved)
 
 
 def elementwise(calls: str = "") -> Callable[[type], Any]:

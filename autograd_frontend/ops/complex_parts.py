@@ -33,6 +33,36 @@ class conjugation:
         return ops.conj(g)
 
 
+def complex_number(*parts):
+    return complex(*parts)
+
+
+@elementwise("autograd_frontend.ops.complex_parts.complex_number")
+class complex_:
+    """`complex(a, b)`, or `complex(a)`. Pullback `g`, `-1j*g`, of which real parts get the real part."""
+
+    complex = True
+    strict = False
+
+    def bind(*parts):
+        return parts, {}
+
+    def pull_each(ops, g, i):
+        return g * -1j if i else g
+
+
+@elementwise()
+class complex_sqrt:
+    """Square root of complex numbers. Pullback `g*conj(1/(2*y))`, exactly 0 at 0 and at nan."""
+
+    complex = True
+
+    def pull_z(ops, g, y):
+        return ops.where(ops.abs(y) > 0, g * ops.conj(1 / (2 * y)), 0)
+
+    strict = False
+
+
 def direction(ops, z, y):
     """`z/|z|`, and 0 at 0."""
     return z / ops.where(y > 0, y, 1)

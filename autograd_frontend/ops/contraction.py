@@ -34,6 +34,7 @@ class tensordot:
     """`np.tensordot(a, b, axes=2)`: the sum over the last axes of `a` and the first of `b`, or over pairs of axes.
     Pullback: `g` contracted with the free axes of the other operand, its axes put back in order."""
 
+    complex = "conjugated"
     linear = True
 
     def bind(a, b, axes=2):
@@ -113,6 +114,7 @@ class einsum:
     repeated in an operand, letters that are summed. Pullback for operand `i`: the einsum of `g` and the other
     operands with the letters of `i` as output; a letter only `i` has is repeated, a diagonal goes back to its place."""
 
+    complex = "conjugated"
     views = True
     linear = True
 

@@ -76,7 +76,7 @@ class array:
 class contiguous:
     """As `array`, with at least one axis and entries in C or Fortran order; an array that has them is itself."""
 
-    linear = True
+    linear = complex = True
     views = True
 
     def bind(a, dtype=None, *, like=None):
@@ -117,12 +117,12 @@ class astype:
     samples = ((np.array([0.5, 1.5]), np.float32), (np.array([0.5, 1.5]), np.float64, {"copy": False}))
 
 
-@elementwise("numpy.float64 numpy.float32 numpy.float16 numpy.longdouble")
+@elementwise("numpy.float64 numpy.float32 numpy.float16 numpy.longdouble numpy.complex128 numpy.complex64")
 class cast:
     """A number, or the entries of an array, in the element type that is called; an array that has it already is handed
     back itself. Pullback: `g` in the operand's own."""
 
-    views = True
+    views = complex = True
 
     def bind(x, /):
         return (x,), {}
@@ -168,13 +168,13 @@ class imag:
 class item:
     """`x.item(*index)`, an entry as a Python number; also `float(x)`. Pullback: `g` at that entry, else zeros."""
 
-    linear = True
+    linear = complex = True
 
     def bind(x, *index):
         return (x,), {"index": index}
 
     def shape(x, index=()):
-        return Like((), None)
+        return Like((), complex if x.dtype is not None and x.dtype.kind == "c" else None)
 
     def pull_x(ops, g, x_like, index):
         if x_like.dtype is None:
@@ -200,7 +200,7 @@ def atleast_like(x, ndim):
 class atleast_1d:
     """The array with at least one axis, a view where it has one. Pullback `g` reshaped."""
 
-    linear = views = True
+    linear = complex = views = True
 
     def bind(x):
         return (x,), {}
@@ -218,7 +218,7 @@ class atleast_1d:
 class atleast_2d:
     """The array with at least two axes, new ones in front. Pullback `g` reshaped."""
 
-    linear = views = True
+    linear = complex = views = True
 
     def bind(x):
         return (x,), {}
@@ -236,7 +236,7 @@ class atleast_2d:
 class atleast_3d:
     """The array with at least three axes: `(n,)` becomes `(1, n, 1)`, `(m, n)` `(m, n, 1)`. Pullback `g` reshaped."""
 
-    linear = views = True
+    linear = complex = views = True
 
     def bind(x):
         return (x,), {}
@@ -259,7 +259,7 @@ class full:
     """`full(shape, fill_value, dtype=None)`: an array filled with a number, or with an array that broadcasts.
     Pullback `g` summed over what the value was repeated along."""
 
-    linear = True
+    linear = complex = True
 
     def bind(shape, fill_value, dtype=None, *order, **settings):
         return (fill_value,), {"extent": extent(shape), "dtype": dtype}
@@ -278,7 +278,7 @@ class full_like:
     """`full_like(a, fill_value, dtype=None, shape=None)`: as `full`, in the shape and dtype of `a`, which has no
     gradient."""
 
-    linear = True
+    linear = complex = True
 
     def bind(a, fill_value, dtype=None, order="K", subok=True, shape=None, **settings):
         size = np.shape(a) if shape is None else extent(shape)
@@ -303,7 +303,7 @@ class linspace:
     """`linspace(start, stop, num=50)`: `num` entries from `start` to `stop` (left out without `endpoint`) along a new
     axis. Broadcasts. Pullback: the sum of `g*(1 - k/n)` for `start`, of `g*(k/n)` for `stop`."""
 
-    linear = True
+    linear = complex = True
 
     def bind(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
         if retstep:

@@ -22,7 +22,7 @@ class Table:
             self.x, xp = self.x % abs(period), xp % abs(period)
             order = ops.argsort(xp)
             self.order = order = ops.concatenate((order[-1:], order, order[:1]))
-            xp, fp = xp[order], fp[order]
+            xp, fp = ops.take(xp, order), ops.take(fp, order)
             xp = ops.concatenate((xp[:1] - abs(period), xp[1:-1], xp[-1:] + abs(period)))
             n += 2
         if n > 1 and np.any(xp[1:] < xp[:-1]):  # what NumPy gives then means nothing
@@ -30,14 +30,17 @@ class Table:
         self.below, self.above = self.x < xp[0], self.x > xp[-1]
         self.k = k = np.clip(ops.searchsorted(xp, self.x, side="right") - 1, 0, max(n - 2, 0))
         self.next = k + (n > 1)
-        gap = xp[self.next] - xp[k] if n > 1 else 1.0
-        self.slope = (fp[self.next] - fp[k]) / gap
-        self.w = (self.x - xp[k]) / gap
+        left = ops.take(xp, k)  # the tables may be NumPy's beside places of a device
+        gap = ops.take(xp, self.next) - left if n > 1 else 1.0
+        self.slope = (ops.take(fp, self.next) - ops.take(fp, k)) / gap
+        self.w = (self.x - left) / gap
         self.inside = ops.invert(ops.either(self.below, self.above))
 
     def add(self, ops, at_k, at_next):
         """Contributions to the knots."""
-        k, following = (self.k, self.next) if self.order is None else (self.order[self.k], self.order[self.next])
+        k, following = self.k, self.next
+        if self.order is not None:
+            k, following = ops.take(self.order, k), ops.take(self.order, following)
         d = ops.add_along((self.size,), ops.reshape(k, -1), ops.reshape(at_k, -1), 0)
         return d + ops.add_along((self.size,), ops.reshape(following, -1), ops.reshape(at_next, -1), 0)
 
@@ -191,6 +194,8 @@ def middle(ops, g, n, m, mode):
 class polyval:
     """The polynomial with coefficients `p`, highest first, at `x`; both may be recorded. Pullback: `p` sums of
     `g*x**k`, `x` `g` times the derivative's value. `np.poly1d` objects are refused."""
+
+    complex = "conjugated"
 
     def bind(p, x):
         if isinstance(p, np.poly1d) or isinstance(x, np.poly1d):

@@ -20,6 +20,7 @@ PI = (np.pi, np.longdouble("3.141592653589793238462643"))
 class exp:
     """`e**x`. Pullback `g*y`. NumPy overflows to inf, `math` raises OverflowError."""
 
+    complex = "conjugated"
     cuda = "exp(x)"
 
     def value(ops, x):
@@ -59,6 +60,7 @@ class exp10:
 class expm1:
     """`e**x - 1`, exact near 0. Pullback `g*exp(x)`: `y + 1` would be 0 below -37."""
 
+    complex = "conjugated"
     cuda = "expm1(x)"
 
     def pull_x(ops, g, x):
@@ -72,6 +74,7 @@ class log:
     """Natural logarithm. Pullback `g/x`, IEEE: at 0 NumPy's -inf has the derivative inf, below 0 its nan has `1/x`.
     `math` raises ValueError."""
 
+    complex = "conjugated"
     cuda = "log(x)"
 
     def value(ops, x):
@@ -100,6 +103,7 @@ class log_base:
 class log2:
     """Logarithm to the base 2. Pullback `g/(x*ln 2)`, IEEE."""
 
+    complex = "conjugated"
     cuda = "log2(x)"
 
     def pull_x(ops, g, x):
@@ -112,6 +116,7 @@ class log2:
 class log10:
     """Logarithm to the base 10. Pullback `g/ln 10/x`, IEEE: `x*ln 10` overflows first."""
 
+    complex = "conjugated"
     cuda = "log10(x)"
 
     def pull_x(ops, g, x):
@@ -124,6 +129,7 @@ class log10:
 class log1p:
     """`log(1 + x)`, exact near 0. Pullback `g/(1 + x)`, IEEE at -1."""
 
+    complex = "conjugated"
     cuda = "log1p(x)"
 
     def pull_x(ops, g, x):
@@ -193,6 +199,7 @@ class sqrt:
     """Square root. Pullback `g*(1/(2*y))` for positive `x`, exactly 0 at 0, below, at nan and for `g` finite at inf.
     Below 0 `ops.sqrt` is +0.0 (also at -0.0), NumPy nan, and `math` raises ValueError."""
 
+    complex = "complex_sqrt"
     cuda = "sqrt(x)"
 
     def value(ops, x):

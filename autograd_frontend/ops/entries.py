@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..arrays import on_host
 from ..errors import an
 from .axes import widened
 from .block import Like, operation
@@ -44,7 +45,7 @@ def one_index(operation, index, n):
 
 def many_indices(operation, indices, n):
     """A list of indices along an axis of extent `n`, as an array."""
-    at = np.asarray(indices)
+    at = np.asarray(on_host(indices))  # of a device too: they are looked at
     if at.ndim == 1 and not at.size:
         return np.zeros(0, np.intp)
     if at.dtype.kind not in "iu":
@@ -153,6 +154,7 @@ class select:
     """`select(x, index, axis)`: the entries at one index of an axis, which goes away; a view. Pullback: zeros with `g`
     there. Index and axis may be negative; out of range they are an IndexError and an AxisError."""
 
+    complex = True
     key = "ops.select"
     views = linear = True
 
@@ -185,7 +187,7 @@ class index_select:
         return Like(np.take(dummy(x), indices, axis).shape, x.dtype)
 
     def pull_x(ops, g, x_like, indices, axis):
-        return untaken(ops, g, x_like.shape, np.asarray(indices, np.intp), axis)
+        return untaken(ops, g, x_like.shape, ops.asarray(indices, np.intp), axis)
 
     samples = ((A, [1, 0, 1, 1], 0), (A, np.array([2, -3]), 1), (STACK, (0, 0, -1), -1), (U, [2], {"axis": 0}))
 
@@ -212,7 +214,7 @@ class scatter_add:
         return g
 
     def pull_source(ops, g, indices, axis):
-        return ops.take(g, np.asarray(indices, np.intp), axis)
+        return ops.take(g, ops.asarray(indices, np.intp), axis)
 
     samples = (
         (A, B[:2, :3] + 1.0, [1, 1], 0), (A, B.reshape(2, 6)[:, :4].copy(), [2, 0, -1, 2], 1),

@@ -244,6 +244,7 @@ class solve:
 class inv:
     """`scipy.linalg.inv(a)` of one matrix, as `np.linalg.inv`."""
 
+    complex = "conjugated"
     key = "scipy.inv"
 
     def bind(a, overwrite_a=False, check_finite=True):

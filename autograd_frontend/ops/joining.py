@@ -81,7 +81,7 @@ class stack:
     """`np.stack(arrays, axis=0)`: arrays of one shape along a new axis. Pullback: each its slice of `g`. Linear in all
     operands together."""
 
-    linear = True
+    linear = complex = True
 
     def bind(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
         axis = operator.index(axis)
@@ -105,7 +105,7 @@ class vstack:
     """`np.vstack(arrays)`: rows, or stacks of them, under each other. Pullback: each its rows of `g`. Linear in all
     operands together."""
 
-    linear = True
+    linear = complex = True
 
     def bind(tup, *, dtype=None, casting="same_kind"):
         tup = tuple(tup)
@@ -124,7 +124,7 @@ class vstack:
 class hstack:
     """`np.hstack(arrays)`: vectors after each other, other arrays along the second axis. Linear in all together."""
 
-    linear = True
+    linear = complex = True
 
     def bind(tup, *, dtype=None, casting="same_kind"):
         tup = tuple(tup)
@@ -145,7 +145,7 @@ class hstack:
 class dstack:
     """`np.dstack(arrays)`: along the third axis; a vector is a row. Linear in all operands together."""
 
-    linear = True
+    linear = complex = True
 
     def bind(tup, *, dtype=None, casting=None):
         tup = tuple(tup)
@@ -164,7 +164,7 @@ class dstack:
 class column_stack:
     """`np.column_stack(arrays)`: vectors as columns, matrices as they are. Linear in all operands together."""
 
-    linear = True
+    linear = complex = True
 
     def bind(tup):
         tup = tuple(tup)
@@ -182,7 +182,7 @@ class column_stack:
 class append:
     """`np.append(arr, values, axis=None)`: joined along an axis, by default all entries. Linear in both together."""
 
-    linear = True
+    linear = complex = True
 
     def bind(arr, values, axis=None):
         shapes = [shape_of(arr), shape_of(values)]

@@ -16,7 +16,7 @@ class picked_entries:
     """`x[positions]` of a vector, every position at most once. Pullback: `g` at those positions, 0 elsewhere (never
     -0.0, as sums of cotangents begin with 0.0)."""
 
-    linear = True
+    linear = complex = True
 
     def bind(x, positions):
         return (x,), {"positions": positions}

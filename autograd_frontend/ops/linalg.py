@@ -47,6 +47,7 @@ class matmul:
     """`a @ b` in every rank: vectors, matrices, stacks of matrices that broadcast. Pullback `g @ bT`, `aT @ g`
     (outer products where an operand is a vector). Errors: NumPy's, for inner extents that differ and scalars."""
 
+    complex = "conjugated"
     linear = True
 
     def bind(a, b, out=None, *, dtype=None, casting=None, order=None):
@@ -86,6 +87,7 @@ class dot:
     """`np.dot(a, b)`: a scalar multiplies; otherwise the sum over the last axis of `a` and the last but one of `b`
     (the only one of a vector). Pullback: the sum over the axes that `g` has from the other operand."""
 
+    complex = "conjugated"
     linear = True
     low_rank = "matmul"
 
@@ -128,6 +130,7 @@ class dot:
 class inner:
     """`np.inner(a, b)`: the sum over the last axes; a scalar multiplies. Pullback: `g` summed with the other one."""
 
+    complex = "conjugated"
     linear = True
 
     def bind(a, b):
@@ -158,6 +161,7 @@ class inner:
 class outer:
     """`np.outer(a, b)`: all products of the entries, `(a.size, b.size)`. Pullback `g @ b`, `a @ g`."""
 
+    complex = "conjugated"
     linear = True
 
     def bind(a, b, out=None):
@@ -180,6 +184,7 @@ class vdot:
     """`np.vdot(a, b)`: the sum of all products of entries in row-major order. Pullback `g*b`, `g*a`."""
 
     linear = True
+    complex = "sesquilinear"
 
     def bind(a, b):
         return (a, b), {}
@@ -201,6 +206,7 @@ class vecdot:
     """`np.vecdot(a, b, axis=-1)`: the sum of products along one axis, the others broadcast. Pullback `g*b`, `g*a`."""
 
     linear = True
+    complex = "sesquilinear"
 
     def bind(a, b, out=None, *, axis=-1):
         return (a, b), {"axis": axis}
@@ -221,6 +227,7 @@ class vecdot:
 class matvec:
     """`np.matvec(a, b)`: matrices times vectors, stacks broadcast. Pullback `g bT`, `aT @ g`."""
 
+    complex = "conjugated"
     linear = True
 
     def bind(a, b, out=None):
@@ -243,6 +250,7 @@ class vecmat:
     """`np.vecmat(a, b)`: vectors times matrices, stacks broadcast. Pullback `b @ g`, `a g`."""
 
     linear = True
+    complex = "sesquilinear"
 
     def bind(a, b, out=None):
         return (a, b), {}
@@ -327,6 +335,7 @@ def kron_axes(a, b):
 class kron:
     """`np.kron(a, b)`: the block matrix of `a[i, j] * b`, any ranks. Pullback: `g` as blocks, summed with the other."""
 
+    complex = "conjugated"
     linear = True
 
     def bind(a, b):
@@ -358,6 +367,7 @@ class multi_dot:
     """The product of a list of matrices; the first and the last may be vectors. Pullback: `g` multiplied from the
     left by the transposes before, from the right by those after."""
 
+    complex = "conjugated"
     linear = True
 
     def bind(arrays, *, out=None):

@@ -27,6 +27,7 @@ class diagonal:
     """`np.diagonal(x, offset=0, axis1=0, axis2=1)`: a read-only view, the diagonal the last axis. Pullback: zeros
     with `g` there."""
 
+    complex = True
     views = linear = True
 
     def bind(a, offset=0, axis1=0, axis2=1):
@@ -45,6 +46,7 @@ class diagonal:
 class diag:
     """`np.diag(v, k=0)`: a matrix with the vector `v` on a diagonal, or a view of a diagonal of the matrix `v`."""
 
+    complex = True
     views = linear = True
 
     def bind(v, k=0):
@@ -65,7 +67,7 @@ class diag:
 class diagflat:
     """`np.diagflat(v, k=0)`: a matrix with all entries of `v` on a diagonal. Pullback: that diagonal of `g`."""
 
-    linear = True
+    linear = complex = True
 
     def bind(v, k=0):
         return (v,), {"k": k}
@@ -83,7 +85,7 @@ class diagflat:
 class tril:
     """`np.tril(x, k=0)`: zeros above diagonal `k`, a copy. Pullback: the same of `g`."""
 
-    linear = True
+    linear = complex = True
 
     def bind(m, k=0):
         return (m,), {"k": k}
@@ -101,7 +103,7 @@ class tril:
 class triu:
     """`np.triu(x, k=0)`: zeros below diagonal `k`, a copy. Pullback: the same of `g`."""
 
-    linear = True
+    linear = complex = True
 
     def bind(m, k=0):
         return (m,), {"k": k}
@@ -120,7 +122,7 @@ class take:
     """`np.take(x, indices, axis=None, mode="raise")`: the entries, or slices, at integer indices. Pullback: zeros to
     which `g` is added there; repeated indices add up."""
 
-    linear = True
+    linear = complex = True
 
     def bind(a, indices, axis=None, out=None, mode="raise"):
         return (a,), {"indices": indices, "axis": axis, "mode": mode}
@@ -139,7 +141,7 @@ class take:
 class compress:
     """`np.compress(condition, x, axis=None)`: the entries, or slices, where the condition holds."""
 
-    linear = True
+    linear = complex = True
 
     def bind(condition, a, axis=None, out=None):
         return (a,), {"condition": condition, "axis": axis}
@@ -157,7 +159,7 @@ class compress:
 class compress_method:
     """`x.compress(condition, axis=None)`: the entries, or slices, where the condition holds."""
 
-    linear = True
+    linear = complex = True
 
     def bind(a, condition, axis=None, out=None):
         return (a,), {"condition": condition, "axis": axis}
@@ -175,7 +177,7 @@ class compress_method:
 class extract:
     """`np.extract(condition, x)`: the entries where the condition is not zero, in row-major order."""
 
-    linear = True
+    linear = complex = True
 
     def bind(condition, arr):
         return (arr,), {"condition": condition}
@@ -193,7 +195,7 @@ class extract:
 class repeat:
     """`np.repeat(x, repeats, axis=None)`: every entry, or slice, several times. Pullback: the sum over its copies."""
 
-    linear = True
+    linear = complex = True
 
     def bind(a, repeats, axis=None):
         return (a,), {"repeats": repeats, "axis": axis}
@@ -217,7 +219,7 @@ class repeat:
 class tile:
     """`np.tile(x, reps)`: copies side by side. Pullback: the sum over the copies."""
 
-    linear = True
+    linear = complex = True
 
     def bind(A, reps):
         return (A,), {"reps": reps}
@@ -239,7 +241,7 @@ class tile:
 class roll:
     """`np.roll(x, shift, axis=None)`: entries moved cyclically. Pullback: moved back."""
 
-    linear = True
+    linear = complex = True
 
     def bind(a, shift, axis=None):
         for k in shift if isinstance(shift, (list, tuple)) else (shift,):
@@ -260,7 +262,7 @@ class roll:
 class delete:
     """`np.delete(x, obj, axis=None)`: the entries, or slices, that are left. Pullback: `g` there, zeros elsewhere."""
 
-    linear = True
+    linear = complex = True
 
     def bind(arr, obj, axis=None):
         return (arr,), {"obj": obj, "axis": axis}
@@ -284,7 +286,7 @@ class insert:
     """`np.insert(a, obj, b, axis=None)`: `b`, cast to the type of `a`, put before positions of `a`. Pullback: each
     the entries of `g` that came from it; values that were repeated add up. Linear in both together."""
 
-    linear = True
+    linear = complex = True
 
     def bind(arr, obj, values, axis=None):
         return (arr, values), {"obj": obj, "axis": axis}
@@ -310,6 +312,8 @@ MOVING = ("edge", "wrap", "reflect", "symmetric", "empty")
 class pad:
     """`np.pad(x, pad_width, mode="constant")`, with the modes `edge wrap reflect symmetric empty` too. Pullback: every
     entry of `g` goes to the entry it repeats; padded constants have none."""
+
+    complex = True
 
     def bind(array, pad_width, mode="constant", *, constant_values=0, reflect_type="even"):
         if mode != "constant" and mode not in MOVING or reflect_type != "even":

@@ -24,10 +24,7 @@ def finite(x: Any) -> bool:
     """Whether all entries are finite, in one pass without a temporary; that of some huge ones is not seen."""
     if type(x) is not ndarray:
         return bool(x - x == 0)
-    try:
-        return isfinite(vdot(x, x))
-    except TypeError:  # it is complex
-        return isfinite(abs(vdot(x, x)))
+    return isfinite(vdot(x, x).real)
 
 
 def once(x: Any) -> Any:

@@ -57,6 +57,7 @@ class matmul:
     axes. `n = 0` gives zeros. ValueError: fewer than two axes, inner extents that differ, stacks that do not
     broadcast. TypeError: a scale that is not a number."""
 
+    complex = "conjugated"
     key = "ops.matmul"
 
     def value(ops, a, b, scale=None):

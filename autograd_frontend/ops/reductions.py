@@ -249,6 +249,7 @@ class prod:
     """Product of the entries. Pullback: `g` times the product of the other entries, formed from both sides and never
     by division, so that zeros are exact. `initial` may be recorded. No entries: 1.0."""
 
+    complex = "conjugated"
     bind, shape = prod_bind, reduced
     pull_a, pull_initial, push_a, push_initial = prod_pull, prod_pull_initial, prod_push, prod_pull_initial
     samples = (*SAMPLES, *MASKED, (MATRIX, {"axis": 1, "initial": 2.0}))
@@ -258,6 +259,7 @@ class prod:
 class multiply_reduce:
     """`np.multiply.reduce`: `np.prod` along the first axis unless told otherwise."""
 
+    complex = "conjugated"
     bind, shape = prod_reduce_bind, reduced
     pull_a, pull_initial, push_a, push_initial = prod_pull, prod_pull_initial, prod_push, prod_pull_initial
     samples = SAMPLES
@@ -315,6 +317,8 @@ class product:
 @operation("numpy.trace numpy.ndarray.trace")
 class trace:
     """Sum of a diagonal of two axes. Pullback: `g` on that diagonal."""
+
+    complex = True
 
     def bind(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
         return (a,), {"offset": offset, "axis1": axis1, "axis2": axis2, "dtype": dtype}

@@ -47,6 +47,7 @@ def sum_push(ops, t, axis):
 class cumsum:
     """Running sum along an axis (None: of the flat array). Pullback: the running sum of `g` from the other end."""
 
+    complex = True
     bind, shape, pull_a, push_a = running_bind, running_shape, sum_pull, sum_push
     samples = ((VECTOR,), (MATRIX,), (MATRIX, 0), (CUBE, -1))
 
@@ -55,6 +56,7 @@ class cumsum:
 class add_accumulate:
     """`np.add.accumulate`: `np.cumsum` along the first axis unless told otherwise."""
 
+    complex = True
     bind, shape, pull_a, push_a = accumulate_bind, running_shape, sum_pull, sum_push
     samples = ((VECTOR,), (MATRIX,), (CUBE, -1))
 
@@ -102,6 +104,7 @@ class cumprod:
     """Running product along an axis (None: of the flat array). Pullback: sums of products of the other entries, by a
     recurrence from the other end, never by division: zeros are exact."""
 
+    complex = "conjugated"
     bind, shape, pull_a, push_a = running_bind, running_shape, product_pull, product_push
     samples = ((VECTOR,), (MATRIX,), (MATRIX, 0), (CUBE, -1), (np.array([0.5, 0.0, 2.0, 0.0, 1.5]),))
 
@@ -110,6 +113,7 @@ class cumprod:
 class multiply_accumulate:
     """`np.multiply.accumulate`: `np.cumprod` along the first axis unless told otherwise."""
 
+    complex = "conjugated"
     bind, shape, pull_a, push_a = accumulate_bind, running_shape, product_pull, product_push
     samples = ((VECTOR,), (MATRIX,), (CUBE, -1))
 
@@ -154,6 +158,7 @@ class diff:
     """`n` times the differences of neighbours along an axis, after `prepend` and `append`, which may be recorded.
     Pullback: the negative differences of `g` between zeros, `n` times. `n=0` is the array itself."""
 
+    complex = True
     views = True
 
     def bind(a, n=1, axis=-1, prepend=np._NoValue, append=np._NoValue):
@@ -163,7 +168,8 @@ class diff:
     def shape(a, prepend, append, n, axis, given):
         axis %= len(a.shape)
         m = a.shape[axis] + sum([length(x, axis) for x, on in zip((prepend, append), given, strict=True) if on])
-        dtype = np.result_type(*[x.dtype for x in (a, prepend, append) if x.dtype is not None])
+        beside = [x for x, on in zip((prepend, append), given, strict=True) if on]
+        dtype = np.result_type(*[x.dtype or float for x in (a, *beside)])
         return Like(tuple([max(m - n, 0) if k == axis else s for k, s in enumerate(a.shape)]), dtype)
 
     def pull_a(ops, g, a_like, prepend_like, n, axis, given):

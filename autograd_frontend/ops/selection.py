@@ -9,6 +9,7 @@ import operator
 
 import numpy as np
 
+from ..arrays import held
 from .block import Like, composed, elementwise, operation
 from .interface import real
 
@@ -229,10 +230,10 @@ class select:
     """`select(conditions, choices, default=0)`: for each entry the first choice whose condition holds. Broadcasts.
     Pullback `g` where chosen, exactly 0 elsewhere; the conditions are plain."""
 
-    linear = True
+    linear = complex = True
 
     def bind(condlist, choicelist, default=0):
-        return (*choicelist, default), {"conditions": tuple([np.array(c) for c in condlist])}
+        return (*choicelist, default), {"conditions": tuple([held(c) for c in condlist])}
 
     def shape(*likes, conditions):
         like = likes_of_choices(*likes)
@@ -258,10 +259,10 @@ class choose:
     """`choose(index, choices)`: for each entry the choice of that number. Broadcasts. Pullback `g` where chosen,
     exactly 0 elsewhere; the index is plain. `mode` as in NumPy."""
 
-    linear = True
+    linear = complex = True
 
     def bind(a, choices, out=None, mode="raise"):
-        return tuple(choices), {"index": np.array(a), "mode": mode}
+        return tuple(choices), {"index": held(a), "mode": mode}
 
     def shape(*likes, index, mode):
         like = likes_of_choices(*likes)
@@ -269,7 +270,7 @@ class choose:
 
     def pull_each(ops, g, i, index, mode, likes):
         n = len(likes)
-        k = np.asarray(index)
+        k = ops.asarray(index)
         k = k % n if mode == "wrap" else np.clip(k, 0, n - 1) if mode == "clip" else k
         return ops.where(ops.broadcast_to(k == i, g.shape), g, 0)
 
@@ -296,12 +297,12 @@ class heaviside:
 def piecewise(of, x, condlist, funclist, *args, **kwargs):
     x = of(np.asarray)(x)
     single = np.isscalar(condlist) or (not isinstance(condlist[0], (list, np.ndarray)) and x.ndim != 0)
-    conditions = np.asarray([condlist] if single else condlist, dtype=bool)
+    conditions = of(np.asarray)([condlist] if single else condlist, dtype=bool)
     if len(conditions) == len(funclist) - 1:
         conditions = np.concatenate([conditions, ~np.any(conditions, axis=0, keepdims=True)], axis=0)
     elif len(conditions) != len(funclist):
         raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or one more are expected")
-    y = np.zeros(x.shape, x.dtype)
+    y = of(np.zeros_like)(x)
     for condition, f in zip(conditions, funclist, strict=True):
         part = x[condition]
         if not callable(f):

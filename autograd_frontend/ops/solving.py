@@ -14,12 +14,14 @@ STACK = np.stack([A, A.T + 0.1, 2.0 * A])
 
 def result(x):
     """The type that LAPACK computes in."""
-    return x.dtype if x.dtype is not None and x.dtype.kind == "f" else np.dtype(float)
+    return x.dtype if x.dtype is not None and x.dtype.kind in "fc" else np.dtype(float)
 
 
 @operation("numpy.linalg.inv")
 class linalg_inv:
     """`y = inv(x)`. Pullback `-yT @ g @ yT`. A singular matrix raises LinAlgError."""
+
+    complex = "conjugated"
 
     def bind(a):
         return (a,), {}
@@ -129,6 +131,8 @@ def solved(ops, g, a, b_like, memo):
 class solve:
     """`y = solve(a, b)`: a vector only if `b` has one axis, else matrices; stacks broadcast. With `u = solve(aT, g)`
     the pullback is `-u @ yT` for `a` and `u` for `b`. A singular matrix raises LinAlgError."""
+
+    complex = "conjugated"
 
     def bind(a, b):
         return (a, b), {"memo": []}
@@ -305,6 +309,7 @@ class matrix_power:
     """`x` to an integer power; a negative one is that of the inverse. Pullback: the sum over `k` of
     `(xT)**k @ g @ (xT)**(n-1-k)`. The first power is `x` itself, not a copy."""
 
+    complex = "conjugated"
     views = True
 
     def bind(a, n):

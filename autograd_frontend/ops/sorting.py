@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import held
 from .axes import reduced, reduced_shape, rows, unrows
 from .block import Like, operation
 from .reductions import CUBE, MATRIX, VECTOR
@@ -69,7 +70,7 @@ class take_along_axis:
     """Entries at indices along an axis (None: of the flat array). Pullback: `g` added at those places."""
 
     def bind(arr, indices, axis=-1):
-        return (arr,), {"indices": np.array(indices), "axis": axis}
+        return (arr,), {"indices": held(indices), "axis": axis}
 
     def shape(arr, indices, axis):
         if axis is None:

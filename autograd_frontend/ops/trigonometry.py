@@ -15,6 +15,7 @@ from .elementwise import PI, magnitude
 class sin:
     """Sine, radians. Pullback `g*cos(x)`. `math` raises ValueError at infinity, NumPy gives nan."""
 
+    complex = "conjugated"
     cuda = "sin(x)"
 
     def value(ops, x):
@@ -30,6 +31,7 @@ class sin:
 class cos:
     """Cosine, radians. Pullback `g*(-sin(x))`. `math` raises ValueError at infinity, NumPy gives nan."""
 
+    complex = "conjugated"
     cuda = "cos(x)"
 
     def value(ops, x):
@@ -45,6 +47,7 @@ class cos:
 class tan:
     """Tangent, radians. Pullback `g*(1 + y*y)`."""
 
+    complex = "conjugated"
     cuda = "tan(x)"
 
     def pull_x(ops, g, y):
@@ -86,6 +89,7 @@ class arccos:
 class arctan:
     """Inverse tangent. Pullback `g/(1 + x*x)`; beyond 1 as `(g/x)/(x + 1/x)`, since `x*x` overflows from 1e154 on."""
 
+    complex = "conjugated"
     cuda = "atan(x)"
 
     def pull_x(ops, g, x):
@@ -152,10 +156,10 @@ class dist:
         return Like((), None)
 
     def pull_p(ops, g, p, q, y):
-        return ops.where(y == 0, ops.zeros_like(np.asarray(p)), g * (np.subtract(p, q) / y))
+        return ops.where(y == 0, ops.zeros_like(ops.asarray(p)), g * (np.subtract(p, q) / y))
 
     def pull_q(ops, g, p, q, y):
-        return ops.where(y == 0, ops.zeros_like(np.asarray(q)), g * (np.subtract(q, p) / y))
+        return ops.where(y == 0, ops.zeros_like(ops.asarray(q)), g * (np.subtract(q, p) / y))
 
     def push_p(ops, t, p, q, y):
         return ops.sum(ops.where(y == 0, 0, t * (np.subtract(p, q) / y)))
@@ -170,6 +174,7 @@ class dist:
 class sinh:
     """Hyperbolic sine. Pullback `g*cosh(x)`."""
 
+    complex = "conjugated"
     cuda = "sinh(x)"
 
     def pull_x(ops, g, x):
@@ -182,6 +187,7 @@ class sinh:
 class cosh:
     """Hyperbolic cosine. Pullback `g*sinh(x)`."""
 
+    complex = "conjugated"
     cuda = "cosh(x)"
 
     def pull_x(ops, g, x):
@@ -195,6 +201,7 @@ class tanh:
     """Hyperbolic tangent. Pullback `(g*s)*s` with `s = 2*w/(1 + w*w)`, `w = exp(-|x|)`, the hyperbolic secant:
     `1 - y*y` is 0 from 20 on."""
 
+    complex = "conjugated"
     cuda = "tanh(x)"
 
     def value(ops, x):
@@ -249,6 +256,7 @@ class arctanh:
 class deg2rad:
     """Degrees to radians. Pullback: the same of `g`."""
 
+    complex = True
     cuda = "x * (T(3.141592653589793) / T(180))"
 
     def pull_x(ops, g):

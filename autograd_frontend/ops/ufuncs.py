@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import held, on_host
 from .block import Like, composed, operation
 from .reductions import CUBE, MATRIX, VECTOR
 
@@ -31,10 +32,10 @@ class add_reduceat:
     """Sums of the entries from each index to the next along an axis (the single entry where the next is not larger).
     Pullback: `g` in every entry that was added."""
 
-    linear = True
+    linear = complex = True
 
     def bind(a, indices, axis=0, dtype=None, out=None):
-        return (a,), {"indices": np.array(indices), "axis": axis, "dtype": dtype}
+        return (a,), {"indices": np.array(on_host(indices)), "axis": axis, "dtype": dtype}
 
     def shape(a, indices, axis, dtype):
         axis %= len(a.shape)
@@ -62,7 +63,7 @@ class bincount:
     linear = True
 
     def bind(x, /, weights=None, minlength=0):
-        return (weights,), {"x": np.array(x), "minlength": minlength}
+        return (weights,), {"x": held(x), "minlength": minlength}
 
     def shape(weights, x, minlength):
         return Like((max(int(x.max(initial=-1)) + 1, minlength),), np.dtype(float))

@@ -13,7 +13,7 @@ class windows:
     `x[..., q*stride + j - padding]`, 0 outside `x`. Every setting has one entry for each of the trailing axes `n`.
     Pullback: `fold`."""
 
-    linear = True
+    linear = complex = True
 
     def bind(x, counts, kernel, stride, padding):
         return (x,), {"counts": counts, "kernel": kernel, "stride": stride, "padding": padding}
@@ -37,7 +37,7 @@ class fold:
     """`fold(w, extents, kernel, stride, padding)`: `[..., *kernel, *counts]` -> `[..., *extents]`, every
     `w[..., j, q]` added to entry `q*stride + j - padding`, if there is one. Pullback: `windows`."""
 
-    linear = True
+    linear = complex = True
 
     def bind(w, extents, kernel, stride, padding):
         return (w,), {"extents": extents, "kernel": kernel, "stride": stride, "padding": padding}
@@ -61,6 +61,7 @@ class sliding_window_view:
     """`sliding_window_view(x, window_shape, axis=None)`: every window, read-only. Pullback: `g` added to the entries it
     is a view of. While the result is in use, a write into `x` is refused; so is `writeable=True`."""
 
+    complex = True
     views = linear = True
 
     def bind(x, window_shape, axis=None, *, subok=False, writeable=False):
