@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import remote
 from .devices import strict
 from .ops.block import composed
 from .ops.plain import PLAIN, namespace
@@ -52,6 +53,12 @@ class Careful:
 def bilinear(of: Callable[..., Any], f: Callable[..., Any], g: Any, x: Any) -> Any:
     """Products that are recorded while the device knows which of their operands is the cotangent."""
     return strict.bilinear(lambda *_: of(f)(g, x), value(g), value(x))
+
+
+@composed("autograd_frontend.arrays.remote")
+def is_remote(of: Callable[..., Any], x: Any) -> bool:
+    """Where a recorded value lives."""
+    return remote(value(x))
 
 
 CAREFUL = namespace(Careful)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import REMOTE, meeting
+from .arrays import REMOTE, meeting, remote
 from .ops.plain import PLAIN, quiet_sum
 
 ndarray = np.ndarray
@@ -49,7 +49,7 @@ def mirror_like(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...], se
 def strong_zero(d: Any, g: Any) -> Any:
     """`d` with exact zeros where the cotangent `g` is zero, if it has a NaN there. On another device nothing is looked
     at: there they are put in place of each NaN."""
-    if type(d) in REMOTE or type(g) in REMOTE:
+    if REMOTE and (remote(d) or remote(g)):
         return np.where(np.logical_and(np.equal(g, 0), np.isnan(d)), 0, d)
     return PLAIN.where(g == 0, 0, d) if has_nan(d) else d
 
@@ -57,11 +57,11 @@ def strong_zero(d: Any, g: Any) -> Any:
 def fitted(d: Any, g: Any, fit: Any) -> Any:
     """`d` with exact zeros where `g` is zero (strong zero), summed to the operand's shape, in its dtype."""
     shape, dtype, strict = fit
-    far = type(d) in REMOTE or type(g) in REMOTE
+    far = REMOTE and (remote(d) or remote(g))
     if strict:
         d = strong_zero(d, g)
     if far:
-        d = d if type(d) in REMOTE else np.asarray(d)
+        d = d if remote(d) else np.asarray(d)
     if shape is None:  # the operand is a Scalar, or a number of the host's
         if far:
             return np.add.reduce(d, axis=None) if d.ndim else d
@@ -84,7 +84,7 @@ def fit_of(v: Any) -> Any:
 
 def filled(d: Any, shape: tuple[int, ...], dtype: Any) -> ndarray:
     """`d` repeated to this shape. In memory of its own: BLAS does not take arrays without strides."""
-    if type(d) in REMOTE:
+    if REMOTE and remote(d):
         return np.copy(np.broadcast_to(d, shape)).astype(dtype, copy=False)
     m = np.empty(shape, dtype)
     m[...] = d

@@ -65,6 +65,10 @@ class Recording:
             ref = place = None  # the last node holds on to all the others
             sweep(self.tape)
             return [part.gradient() for _, part in self.parts]
+        except BaseException:
+            if self.tape.device is not None:
+                self.tape.device.flush()  # a value that waits would keep what it is made of
+            raise
         finally:
             self.tape.release()
 

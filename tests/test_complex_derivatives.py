@@ -1,5 +1,4 @@
-"""Complex numbers in every mode: what takes them has the gradient, tangent and second derivative of differences.
-"""
+"""Complex numbers in every mode: what takes them has the gradient, tangent and second derivative of differences."""
 
 from __future__ import annotations
 

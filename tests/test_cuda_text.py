@@ -165,7 +165,7 @@ def test_int64_beside_uint64(name: str) -> None:
 
 
 def test_every_ufunc_has_a_text() -> None:
-    """Every elementwise ufunc with one result, of numbers that are not complex; and every block."""
+    """Every elementwise ufunc with one result, of every type; and every block."""
     missing = set()
     for name in dir(np):
         f = getattr(np, name)
@@ -175,22 +175,22 @@ def test_every_ufunc_has_a_text() -> None:
                     found = f.resolve_dtypes((dtype,) * f.nin + (None,))
                 except TypeError:
                     continue
-                if dtype.kind != "c" and found[:-1] == (dtype,) * f.nin:
+                if found[:-1] == (dtype,) * f.nin:
                     if not cuda_functions.has(f.__name__, dtype, found[-1]):
                         missing.add(f.__name__)
-    assert not missing
+    assert missing <= {"float_power"}  # a power, in `ufuncs.py`
     tables = {*cuda_functions.FLOATS, *[k for k, v in cuda_functions.NAMES.items() if v in cuda_functions.FLOATS]}
     without = {op.key for op in OPERATIONS.values() if op.elementwise and not op.cuda} - tables
     assert without == set(  # recorded as others, or with settings
         "scale clamp safe_log nan_to_num astype cast copy angle norm_of_numbers log_base conjugate_method "
-        "imaginary_part conjugation modulus phase".split()
+        "imaginary_part conjugation modulus phase complex_sqrt".split()
     )
 
 
 def test_refusal_names_function_and_type() -> None:
     x = np.ones(2, complex)
-    with pytest.raises(NotImplementedError, match="the GPU has no sinh of complex128"):
-        cuda_text.elementwise([(call("sinh", (leaf(x),), x.dtype), x)])
+    with pytest.raises(NotImplementedError, match="the GPU has no gamma of complex128"):
+        cuda_text.elementwise([(call("gamma", (leaf(x),), x.dtype), x)])
     with pytest.raises(TypeError, match="computes with no float128"):
         cuda_text.elementwise([(leaf(np.ones(2, np.longdouble)), np.ones(2))])
     with pytest.raises(ValueError, match="outputs of one kernel have the shapes"):

@@ -37,7 +37,7 @@ def ground() -> tuple[np.ndarray, int]:
 DENSE: dict[Any, np.ndarray] = {}  # layouts of rows after each other; nobody changes one
 
 
-def laid_out(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None, offset: int = 0) -> np.ndarray:
+def laid_out(shape: Any, dtype: Any, strides: tuple[int, ...] | None = None, offset: int = 0) -> np.ndarray:
     """A layout; rows after each other where no strides are given."""
     if type(shape) is not tuple:
         shape = tuple(shape) if isinstance(shape, list) else (shape,)

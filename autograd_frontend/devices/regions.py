@@ -54,7 +54,8 @@ class Region:
                     todo += e.args
             elif e.kind == "leaf":
                 spot = e.leaf
-                self.spots.add((spot.address, spot.strides))
+                if e is not x.expr:  # a copy is not computed with what waits here
+                    self.spots.add((spot.address, spot.strides))
                 readers = spot.buffer.readers
                 if self not in readers:
                     readers[:] = [self, *[r for r in readers if not r.over]]
