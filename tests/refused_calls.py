@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import types
+import warnings
 from array import array
 from fractions import Fraction
 
@@ -221,6 +222,12 @@ def sign_of_a_complex_number(x):
     return np.sign(x * 1j).real.sum()  # here
 
 
+def a_complex_number_as_a_real_one(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return math.fabs(np.complex128(x[0] * 1j))  # here
+
+
 def masked(x):
     return np.add(x, MASKED).sum()  # here
 
@@ -342,6 +349,8 @@ CASES = [
     (recorded, entry_by_entry, "an operator of Weight would be called for every entry of a recorded array",
      "Put the array on the right, or give the class an __array_priority__."),
     (recorded, sign_of_a_complex_number, "sign of complex numbers cannot be recorded", PARTS),
+    (recorded, a_complex_number_as_a_real_one,
+     "abs of complex numbers that drops imaginary parts cannot be recorded", "Write z.real."),
     (recorded, masked, "a MaskedArray cannot be recorded", "Use a plain np.ndarray."),
     (recorded, read_back_from_text, "a number is read from the text of a recorded value, which loses its derivative",
      "Use the value itself."),

@@ -85,6 +85,8 @@ def ordinary() -> str:
     for module, every in families().items():
         rows.setdefault(module, set()).update(path for op in every for path in shown(op))
     for path, f in COMPOSED.items():
+        if not f.__module__.startswith(ops.__name__):  # of the rules, not of people
+            continue
         rows.setdefault(f.__module__, set()).add(path.removeprefix("builtins."))
     lines = ["| family | functions |", "| --- | --- |"]
     for module, paths in sorted(rows.items()):
