@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .arrays import ARRAYS, remote
-from .devices.strict import bilinear
 from .ops.plain import finite
 from .recording import is_complex
 
@@ -28,6 +27,8 @@ def strong(f: Callable[[list[Any]], Any], factors: list[Any], moves: int) -> Any
     products have them, and with which signs; of complex numbers NaN."""
     others = [x for i, x in enumerate(factors) if i != moves]
     if any(map(remote, factors)):  # where nothing is looked at, products take the care
+        from .devices.strict import bilinear
+
         return bilinear(lambda *_: f(factors), factors[moves], next(filter(remote, others), None))
     d = f(factors)
     if finite(d) or all(map(finite, others)):
