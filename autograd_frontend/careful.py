@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .arrays import remote
+from .callables import TABLE
 from .devices import strict
-from .ops.block import composed
+from .general import composition
 from .ops.plain import PLAIN, namespace
 from .recording import value
 
@@ -49,17 +50,19 @@ class Careful:
         return rule(CAREFUL, *arrays, **settings)
 
 
-@composed("autograd_frontend.devices.strict.bilinear")
 def bilinear(of: Callable[..., Any], f: Callable[..., Any], g: Any, x: Any) -> Any:
     """Products that are recorded while the device knows which of their operands is the cotangent."""
     return strict.bilinear(lambda *_: of(f)(g, x), value(g), value(x))
 
 
-@composed("autograd_frontend.arrays.remote")
 def is_remote(of: Callable[..., Any], x: Any) -> bool:
     """Where a recorded value lives."""
     return remote(value(x))
 
+
+# What a program calls in place of these; the table is filled when this file is first wanted.
+TABLE[strict.bilinear] = composition(bilinear, strict.bilinear)
+TABLE[remote] = composition(is_remote, remote)
 
 CAREFUL = namespace(Careful)
 for name, function in vars(PLAIN).items():

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import ARRAYS, is_array, remote, zeros
-from .cotangents import filled, has_nan, repeats, strong_zero
+from .cotangents import filled, repeats, strong_zero
 from .general import computed
 from .multilinear import strong, zeros_of
 from .ops.block import Operation
@@ -144,9 +144,7 @@ def hollow(v: Any) -> Any:
 
 def watched(d: Any, t: Any) -> Any:
     """`d` with exact zeros where the tangent is zero, if it has a NaN there."""
-    if remote(d) or remote(t):
-        return strong_zero(d, t)
-    return np.where(np.equal(t, 0), 0, d) if isinstance(d, (ndarray, np.generic)) and has_nan(d) else d
+    return strong_zero(d, t) if isinstance(d, (ndarray, np.generic)) or remote(t) else d
 
 
 def push(op: Operation, v: Any, n: Node, operands: Any, attributes: Any, again: Any, t: Any) -> None:

@@ -92,9 +92,10 @@ def on_device(
 ) -> Any:
     """The same on another device; what NumPy does not hand over to its arrays is handed over here. Settings that a
     block takes as they are it looks at, so they come to the host."""
-    home = {id(x): x.get() for x in attributes.values() if type(x) in REMOTE and any(x is e for e in args)}
+    given = {id(x) for x in (*args, *kwargs.values())}
+    home = {id(x): x.get() for x in attributes.values() if type(x) in REMOTE and id(x) in given}
     if home:
-        args = [home.get(id(x), x) for x in args]
+        args, kwargs = [home.get(id(x), x) for x in args], {k: home.get(id(x), x) for k, x in kwargs.items()}
         attributes.update({k: home[id(x)] for k, x in attributes.items() if id(x) in home})
     if op.views and type(operands[0]) is Tensor:
         return viewed(op, t.device.counterpart(call), args, kwargs, first, operands, attributes, t)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .arrays import is_array, remote
 from .callables import of
-from .cotangents import fitted, has_nan, mirror_like, repeats, winners
+from .cotangents import fitted, has_nan, mirror_like, repeats, strong_zero, winners
 from .eager import EAGER
 from .memory import Gather
 from .ops.plain import FLOATS, PLAIN
@@ -190,7 +190,7 @@ def watched(d: Any, g: Any) -> Any:
     """`d` with exact zeros where the cotangent is zero, if it has a NaN there."""
     v = value(d)
     if remote(v) or remote(value(g)):
-        return of(np.where)(np.logical_and(np.equal(value(g), 0), np.isnan(v)), 0, d)  # nothing is looked at
+        return of(strong_zero)(d, g)
     if isinstance(v, (float, ndarray, np.floating)) and has_nan(v):
         zero = np.equal(value(g), 0)
         if zero.any() if isinstance(zero, ndarray) else zero:

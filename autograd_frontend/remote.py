@@ -52,7 +52,7 @@ class Remote(Node):
 class RemoteTape(Tape):
     """The tape of a program on the device of a session."""
 
-    __slots__ = ("device", "twins", "written", "homes", "copied")
+    __slots__ = ("device", "hosts", "twins", "written", "homes", "copied")
     fast = property(lambda self: False, lambda self, _: None)
     to_host = property(lambda self: self.homes.to_host)  # the caller's arrays are NumPy's
     kind = Remote
@@ -61,6 +61,7 @@ class RemoteTape(Tape):
         super().__init__()
         self.device = device
         self.twins: dict[int, Any] = {}  # plain arrays that hold recorded values (id) -> their memory on the device
+        self.hosts: dict[int, int] = {}  # and the other way round, by ids
         self.quiet = True
         self.homes = Homes()  # what is left outside
         self.copied: list[tuple[ndarray, Any]] = []  # arrays among the arguments, and what they are on the device
@@ -83,6 +84,7 @@ class RemoteTape(Tape):
             return x
         self.protect(x)  # what was saved of it stays what it is
         found = self.twins[id(x)] = self.device.array(x)
+        self.hosts[id(found)] = id(x)
         TWINNED.add(self)
         return found
 
@@ -126,6 +128,13 @@ class RemoteTape(Tape):
         if self.device.lenders:
             self.device.flush()
 
+    def protect(self, x: Any) -> None:
+        """What was saved of a plain array before it had memory on the device was saved of its own."""
+        super().protect(x)
+        host = self.hosts.get(id(owner_of(x)))
+        if host in self.adopted:
+            super().protect(self.adopted[host][0])
+
     def release(self) -> None:
         for n in self:  # such a node is held by its own operands: what they hold is freed at once
             if type(n) is Deep:
@@ -135,7 +144,7 @@ class RemoteTape(Tape):
     def finish(self) -> None:
         self.live = False
         TWINNED.discard(self)
-        for held in (self.adopted, self.saves, self.unseen, self.leaves, self.twins, self.copied):
+        for held in (self.adopted, self.saves, self.unseen, self.leaves, self.twins, self.hosts, self.copied):
             held.clear()
         self.homes = Homes(self.to_host)
 

@@ -139,7 +139,7 @@ def adopt(x: Any, t: Tape, s: Any) -> Tensor:
         raise refuse("recorded values cannot be kept in an object array", "Use a list.", s)
     if id(owner) in t.owners:
         raise shared_memory(s)
-    if type(owner) is ndarray and owner.dtype.kind == "c" and x.dtype == owner.real.dtype:  # real or imaginary parts
+    if type(owner) in ARRAYS and owner.dtype.kind == "c" and x.dtype == owner.dtype.type(0).real.dtype:
         adopt(owner, t, s)
         return lifted(x)  # type: ignore[no-any-return]
     if type(owner) not in ARRAYS or owner.dtype != x.dtype:

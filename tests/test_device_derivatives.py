@@ -102,3 +102,33 @@ def test_what_was_saved_of_a_plain_array_is_not_what_is_written_into_it_later(se
     slope = record(lambda y: grad(f)(y) ** 2).on("gpu")
     assert grad(f)(0.5) == 0.75 and slope(0.5).value == 0.5625
     assert grad(slope)(0.5) == 0.0
+
+
+def in_parts(x: Any) -> Any:
+    z = np.zeros(3, complex)
+    z.real[:] = x
+    z.imag[0] = x[1]
+    z.real[1] *= x[2]
+    w = z * 1j + x
+    return np.sum(np.abs(w) ** 2 + w.real * w.imag)
+
+
+def by_keywords(x: Any) -> Any:
+    y = np.take(x, indices=np.argsort(x)) * x + np.roll(x**2, shift=np.argmax(x))
+    return np.sum(y * np.repeat(x[:1], repeats=np.argsort(x)[:1] + 3)[:3])
+
+
+def in_place(x: Any) -> Any:
+    """The plain array is an operand of the call that first writes recorded values into it."""
+    b = np.ones((2, 2))
+    np.multiply(b, x[0], out=b)
+    np.multiply(b, x[1] * x[2], out=b)
+    return b[0, 0] ** 2
+
+
+@pytest.mark.parametrize("f", [in_parts, by_keywords, in_place])
+def test_second_derivatives_of_what_is_written_and_of_settings(session: Any, f: Any) -> None:
+    x = np.array([-1.2, 0.5, 2.0])
+    there = record(f).on("gpu")
+    for d in (grad, hessian, lambda f: jacrev(grad(f)), lambda f: lambda x: jvp(f, (x,), (x * x,))[1]):
+        np.testing.assert_allclose(d(there)(x), d(f)(x), 1e-11, 1e-12)
